@@ -25,7 +25,7 @@ from typing import TypeAlias
 import numpy as np
 
 from shaketable.core.types import FloatArray
-from shaketable.findings.mcv.stability import coefficient, coefficient_difference
+from shaketable.findings.mcv.numbers import coefficient, coefficient_difference
 
 SETS = (2, 5, 69)
 POINTS = (20, 100, 1000)

@@ -40,9 +40,9 @@ from shaketable.findings.page import report as report
 from shaketable.findings.requirements.check import check as check
 from shaketable.findings.results import find as find
 from shaketable.findings.scorers import make_scorer as make_scorer
+from shaketable.findings.stopping.numbers import Decided as Decided
+from shaketable.findings.stopping.numbers import Precision as Precision
 from shaketable.findings.stopping.numbers import forecast as forecast
-from shaketable.findings.stopping.rules import Decided as Decided
-from shaketable.findings.stopping.rules import Precision as Precision
 from shaketable.models.adapted import adapt as adapt
 from shaketable.separations.audit import audit as audit
 from shaketable.separations.one_nn import one_nn as one_nn

@@ -269,7 +269,7 @@ def test_an_array_has_its_name_only_when_it_is_whole(tmp_path, monkeypatch):
         names.extend(path.name for path in (tmp_path / "c").iterdir())
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("shaketable.evaluation.suite_layouts.Plan.to_written", stop)
+    monkeypatch.setattr("shaketable.evaluation.copies.Plan.to_written", stop)
     with pytest.raises(KeyboardInterrupt):
         write_suite(tmp_path / "c", data, suite)
     assert "gaussian_noise.npy" not in names

@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 from shaketable.data.arrays import make_dataset
 from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.study import study
-from shaketable.findings.stopping.rules import Precision
+from shaketable.findings.stopping.numbers import Precision
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(60, 2))

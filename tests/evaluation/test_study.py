@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 from shaketable.core.errors import InputError
 from shaketable.corruptions.suites.suite import suite
 from shaketable.data.arrays import make_dataset
-from shaketable.evaluation import study_plan
+from shaketable.evaluation import study as study_module
 from shaketable.evaluation.store import Store
 from shaketable.evaluation.study import study
 from shaketable.metrics import series
@@ -244,8 +244,8 @@ def test_libraries_and_training_noise_are_part_of_the_identity(monkeypatch):
     assert not first & identify(seed=1)
     assert not first & identify(k=4)
     assert not first & identify(train_eps=[0.02])
-    versions = study_plan.list_versions() | {"scikit-learn": "0.0"}
-    monkeypatch.setattr(study_plan, "list_versions", lambda *_: versions)
+    versions = study_module.list_versions() | {"scikit-learn": "0.0"}
+    monkeypatch.setattr(study_module, "list_versions", lambda *_: versions)
     assert not first & identify()
 
 

@@ -11,8 +11,7 @@ from markdown_it import MarkdownIt
 import shaketable as st
 from helpers.commands import run_command, run_failing
 from helpers.records import draw_hits, make_records
-from shaketable.findings.card import make_card
-from shaketable.findings.headlines import list_headlines
+from shaketable.findings.export import list_headlines, make_card
 from shaketable.findings.mlflow_runs import log_mlflow
 
 SETS = ("clean", "sp(0.1)", "rotation(30)", "sp(0.1) + rotation(30)", "rotation(30) + sp(0.1)")

@@ -8,7 +8,7 @@ from shaketable.evaluation.records import Records
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.mce.finding import SuiteErrors
 from shaketable.findings.mce.scores import Scoreboard
-from shaketable.findings.mcv.boards import MCVBoard, make_boards
+from shaketable.findings.mcv.finding import MCVBoard, make_boards
 from shaketable.findings.results import Results, find
 from shaketable.findings.subjects import Subject
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from shaketable.core.errors import InputError
-from shaketable.findings.mcv.stability import coefficient, coefficient_difference
+from shaketable.findings.mcv.numbers import coefficient, coefficient_difference
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
 from shaketable.statistics.limits import imagine_worst

@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize, stats
 
 from shaketable.core.errors import InputError
-from shaketable.findings.mcv.stability import coefficient
+from shaketable.findings.mcv.numbers import coefficient
 from shaketable.statistics import intervals
 from shaketable.statistics.difference import compute_p_value
 from shaketable.statistics.families import cached_by_family, get_family, use_intervals

@@ -25,7 +25,7 @@ from shaketable.evaluation.records import Records
 from shaketable.evaluation.resolve import list_items, list_usual
 from shaketable.evaluation.sequential import StoppingRule
 from shaketable.evaluation.store import Store
-from shaketable.findings.requirements.needs import check_models, check_needs, list_needs
+from shaketable.findings.requirements.requirement import check_models, check_needs, list_needs
 from shaketable.models.classifier import as_classifier
 from shaketable.models.loading import check_source
 from shaketable.models.options import run_model

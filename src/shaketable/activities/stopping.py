@@ -12,7 +12,7 @@ from shaketable.findings.requirements.requirement import (
     parse_requirements,
     read_file,
 )
-from shaketable.findings.stopping.rules import Decided, Precision, parse_quantity
+from shaketable.findings.stopping.numbers import Decided, Precision, parse_quantity
 
 if TYPE_CHECKING:
     from shaketable.evaluation.options import MeasureOptions, RequirementOptions

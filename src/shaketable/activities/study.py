@@ -19,11 +19,9 @@ from shaketable.data.dataset import Dataset
 from shaketable.evaluation.options import StudyOptions
 from shaketable.evaluation.records import Records
 from shaketable.evaluation.resolve import list_items
-from shaketable.evaluation.study import run_study
-from shaketable.evaluation.study_plan import identify_trainees
+from shaketable.evaluation.study import identify_trainees, run_study
 from shaketable.evaluation.trainees import load_trainees
-from shaketable.findings.requirements.needs import check_models, check_needs
-from shaketable.findings.requirements.requirement import Requirement
+from shaketable.findings.requirements.requirement import Requirement, check_models, check_needs
 from shaketable.models.options import run_model
 
 

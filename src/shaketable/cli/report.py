@@ -48,8 +48,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print what a results file holds."""
     from shaketable.evaluation.options import MeasureOptions
-    from shaketable.findings.correlation.finding import find_asked as find_correlation
-    from shaketable.findings.mcv.finding import find_asked as find_variation
+    from shaketable.findings.correlation.finding import find_asked_correlations as find_correlation
+    from shaketable.findings.mcv.finding import find_asked_variation as find_variation
 
     reference = args.reference or ""
     results = read_results(

@@ -28,7 +28,7 @@ from shaketable.evaluation.options import StudyOptions
 from shaketable.evaluation.records import Record
 from shaketable.evaluation.store import Store
 from shaketable.evaluation.store_rows import encode
-from shaketable.evaluation.study_plan import Task, plan_study
+from shaketable.evaluation.study import Task, plan_study
 from shaketable.evaluation.trainees import load_trainees, train_model
 from shaketable.models.classifier import Classifier, as_classifier
 from shaketable.views.numbers import format_bytes, format_seconds, format_spec

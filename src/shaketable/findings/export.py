@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
@@ -17,15 +19,28 @@ from typing import (
 )
 
 from shaketable.core.checks import unknown_name
-from shaketable.core.errors import InputError, either
+from shaketable.core.errors import (
+    InputError,
+    either,
+)
 from shaketable.core.schemas import add_version
 from shaketable.core.writing import write_beside, write_table
 from shaketable.data.dataset import LabelJson
-from shaketable.findings.results import Found, Results, as_results
+from shaketable.evaluation.records import Records
+from shaketable.findings.mce.finding import SuiteErrors
+from shaketable.findings.mcv.finding import SetVariation
+from shaketable.findings.page import describe_suites
+from shaketable.findings.provenance import list_settings
+from shaketable.findings.results import Found, Results, as_results, find
+from shaketable.statistics.estimate import Estimate
 from shaketable.views.blocks import Table
+from shaketable.views.formats import Markdown
+from shaketable.views.terminal import print_lines, print_table, render
+from shaketable.views.text import make_visible
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 Content: TypeAlias = Literal["findings", "tables", "cells", "points"]
 
@@ -87,6 +102,25 @@ class CellsJson(TypedDict):
     cells: list[CellJson]
 
 
+class ShownNumberJson(TypedDict):
+    """A number of a table that is shown; rates are fractions."""
+
+    table: Annotated[str, "Title of the table."]
+    row: Annotated[str, "Texts of the row."]
+    column: Annotated[str, "Heading of the column."]
+    value: float
+    low: float | None
+    high: float | None
+    method: str
+    note: str
+
+
+class TablesJson(TypedDict):
+    """All numbers of all tables."""
+
+    tables: list[ShownNumberJson]
+
+
 class PointsJson(TypedDict):
     """All points of all cells."""
 
@@ -94,8 +128,8 @@ class PointsJson(TypedDict):
 
 
 ExportJson: TypeAlias = Annotated[
-    CellsJson | PointsJson,
-    "File of export with the content cells or points; findings are as described for report",
+    TablesJson | CellsJson | PointsJson,
+    "File of export with the content tables, cells or points; findings are as described for report",
 ]
 
 _VALUES = ("mean", "low", "high", "upper", "sd", "method")
@@ -158,8 +192,6 @@ def export(
             results, tracking_uri=tracking_uri, experiment=experiment, run_name=run_name
         )
     if target == "card":
-        from shaketable.findings.card import make_card  # it loads the page
-
         card = make_card(results, task=task)
         if path is None:
             return card
@@ -274,3 +306,149 @@ def _make_document(results: Results, content: Content) -> dict[str, Any]:
         return add_version(results.json())
     frame = make_frame(results, content).astype(object)
     return add_version({content: frame.where(frame.notna(), None).to_dict("records")})
+
+
+@dataclass(frozen=True)
+class Headline:
+    """One metric of one model."""
+
+    model: str
+    """Label of the model."""
+    data: str
+    metric: str
+    """Such as ``accuracy``, ``mscr`` or ``mce_lp``."""
+    condition: str
+    """``clean``, the name of a corruption, or the name of a suite."""
+    value: Estimate
+
+    @property
+    def name(self) -> str:
+        """The metric and its condition, in words."""
+        if self.metric == "mscr":
+            return f"MSCR under {self.condition}"
+        return f"{self.metric.replace('_', ' ')}, {self.condition}"
+
+
+def list_headlines(results: Results) -> Iterator[Headline]:
+    """Yield the headline metrics of all models.
+
+    Corruptions of scored suites are left out, as the suite has a score, unless they are noise of
+    size eps_min.
+    """
+    groups = results.groups
+    in_suites = {
+        cell.key
+        for result in groups.suite_results
+        if result.suite.metric in groups.scored
+        for series in result.series
+        for cell in series.noisy
+    }
+    for condition in groups.conditions:
+        for model, series in condition.series.items():
+            if series.first.key in in_suites and not (condition.is_clean or series.at_eps_min):
+                continue
+            about = model, series.first.data
+            yield Headline(*about, "accuracy", condition.noise, series.accuracy)
+            if series.at_eps_min and series.change is not None:
+                yield Headline(*about, "mscr", condition.noise, series.change)
+    errors, variation = results.findings.get("mce"), results.findings.get("mcv")
+    for board in errors.boards if isinstance(errors, SuiteErrors) else ():
+        for score in board.scores:
+            if score.value is not None:
+                suite = board.suite
+                yield Headline(score.label, score.first.data, suite.metric, suite.name, score.value)
+    for sets in variation.boards if isinstance(variation, SetVariation) else ():
+        for entry in sets.entries:
+            about, suite_name = (entry.label, sets.data), sets.suite.name
+            yield Headline(*about, "mean_accuracy", suite_name, entry.stability.mean)
+            yield Headline(*about, "cv", suite_name, entry.stability.cv)
+
+
+def make_card(results: Results | Records, *, task: str | None = None) -> str:
+    """Return a section for a model card, as Markdown.
+
+    It has all tables and sentences with their intervals, notes, and how they were measured.
+
+    Parameters
+    ----------
+    results
+        All findings of some records, or the records.
+    task
+        Task of the models on the Hugging Face Hub, such as ``image-classification``. If it is
+        given, the text begins with the metrics as YAML for the head of a model card
+        (``model-index``).
+
+    Returns
+    -------
+    str
+        Markdown text.
+    """
+    if isinstance(results, Records):
+        results = find(results)
+    head = "" if task is None else make_model_index(results, task)
+    return f"{head}## Robustness\n\n{render(lambda: _print_section(results), Markdown())}"
+
+
+def make_model_index(results: Results, task: str) -> str:
+    """Return the metrics of all fitted models as the YAML head of a model card, in per cent.
+
+    Every metric has its 95 % interval among its arguments.
+    """
+    metrics: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for headline in list_headlines(results):
+        by_data = metrics.setdefault(headline.model, {})
+        by_data.setdefault(headline.data, []).append(_make_metric(headline))
+    index = [
+        {
+            "name": model,
+            "results": [
+                {
+                    "task": {"type": task},
+                    "dataset": {"type": data, "name": data},
+                    "metrics": entries,
+                }
+                for data, entries in by_data.items()
+            ],
+        }
+        for model, by_data in metrics.items()
+    ]
+    lines = ["---", *_write_yaml({"model-index": index}), "---", "", ""]
+    return "\n".join(lines)
+
+
+def _print_section(results: Results) -> None:
+    tool = f"shaketable {version('shaketable')}"
+    print_lines(
+        f"Measured with {tool}: accuracy under random noise and other corruptions, with 95 % "
+        "intervals. MSCR is the change of the accuracy under noise of size eps_min, relative to "
+        "the clean accuracy; eps_min is half the distance between the closest two points of "
+        "different classes."
+    )
+    results.print()
+    settings = list_settings(results.records, describe_suites(results))
+    print_table("How it was measured", ["setting", "value"], list(settings.items()))
+
+
+def _make_metric(headline: Headline) -> dict[str, Any]:
+    value, low, high = (
+        round(100 * v, 4) for v in (headline.value.value, headline.value.low, headline.value.high)
+    )
+    arguments = {"condition": headline.condition, "low": low, "high": high}
+    return {"type": headline.metric, "name": headline.name, "value": value, "args": arguments}
+
+
+def _write_yaml(value: dict[str, Any], indent: str = "") -> Iterator[str]:
+    """Write dictionaries, lists of dictionaries, texts and numbers as lines of YAML."""
+    for key, part in value.items():
+        if isinstance(part, dict):
+            yield f"{indent}{key}:"
+            yield from _write_yaml(part, f"{indent}  ")
+        elif isinstance(part, list):
+            yield f"{indent}{key}:"
+            for entry in part:
+                first, *rest = _write_yaml(entry)
+                yield f"{indent}- {first}"
+                yield from (f"{indent}  {line}" for line in rest)
+        else:
+            shown = make_visible(part) if isinstance(part, str) else part
+            yield f"{indent}{key}: {json.dumps(shown, ensure_ascii=False)}"

@@ -19,8 +19,7 @@ from shaketable.core.errors import (
 )
 from shaketable.core.versions import list_versions
 from shaketable.evaluation.records import Record, Records
-from shaketable.findings.export import write_findings
-from shaketable.findings.headlines import Headline, list_headlines
+from shaketable.findings.export import Headline, list_headlines, write_findings
 from shaketable.findings.page import write_report
 from shaketable.findings.results import Results, find
 from shaketable.views.text import join_distinct, make_visible

@@ -14,7 +14,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.schemas import SCHEMA_VERSION
 from shaketable.evaluation.records import Records, SuiteRecord
 from shaketable.evaluation.store import Store
-from shaketable.findings.correlation.finding import find, find_asked
+from shaketable.findings.correlation.finding import find, find_asked_correlations
 from shaketable.findings.correlation.numbers import correlate
 from shaketable.findings.groups import RecordGroups
 from shaketable.separations.separation import SeparationRecord
@@ -102,7 +102,7 @@ def test_the_command_prints_json_and_draws(
     argv = ("report", path, "--correlate", "mscr, mce_lp")
     assert run_json(capsys, *argv)["correlations"] == found["correlations"]
     assert "MSCR with mCE_Lp" in run_command(capsys, *argv)[1]
-    heading, *_ = find_asked(records, "mscr,mce_lp").blocks()
+    heading, *_ = find_asked_correlations(records, "mscr,mce_lp").blocks()
     assert isinstance(heading, Heading)
     assert heading.place == "correlation"
     assert "no model has a value of mce" in run_failing(

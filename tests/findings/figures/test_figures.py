@@ -18,7 +18,7 @@ from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.records import Records
 from shaketable.evaluation.store import Store
 from shaketable.findings import figures
-from shaketable.findings.figures.errors import _make_arrow, draw_errors, find_pairs
+from shaketable.findings.figures.models import _make_arrow, draw_errors, find_pairs
 from shaketable.findings.figures.plane import make_outline
 from shaketable.findings.figures.registry import FIGURES
 from shaketable.findings.mce.scores import Score

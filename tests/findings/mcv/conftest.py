@@ -7,7 +7,7 @@ import pytest
 from helpers.findings import variation_boards
 from shaketable.evaluation.records import Records
 from shaketable.evaluation.store import Store
-from shaketable.findings.mcv.boards import MCVBoard
+from shaketable.findings.mcv.finding import MCVBoard
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers.records import draw_hits, make_suite_result
-from shaketable.findings.mcv.contrasts import contrast, estimate_contrast
+from shaketable.findings.mcv.effects import contrast, estimate_contrast
 from shaketable.statistics.intervals import mean_share
 
 K = 4

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from helpers.records import draw_hits, make_records, make_suite_result
 from shaketable.core.errors import InputError
 from shaketable.core.spec import split_factors
-from shaketable.findings.mcv.contrasts import contrast
-from shaketable.findings.mcv.effects import Effects
+from shaketable.findings.mcv.effects import Effects, contrast
 from shaketable.findings.suite_results import group_suites
 
 K = 4

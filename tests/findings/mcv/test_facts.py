@@ -5,7 +5,7 @@ import pytest
 
 from helpers.records import make_records, make_suite_result
 from shaketable.findings.mcv.charts import table_plot
-from shaketable.findings.mcv.stability import Stability, coefficient
+from shaketable.findings.mcv.numbers import Stability, coefficient
 from shaketable.findings.mcv.variation import Variation, VariationTable
 from shaketable.findings.mcv.view import describe_changes
 from shaketable.findings.results import find

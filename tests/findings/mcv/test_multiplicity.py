@@ -5,8 +5,7 @@ import pytest
 
 from helpers.records import make_suite_result
 from shaketable.core.spec import split_factors
-from shaketable.findings.mcv.contrasts import contrast
-from shaketable.findings.mcv.effects import Effects
+from shaketable.findings.mcv.effects import Effects, contrast
 
 K = 2
 SPECS = (

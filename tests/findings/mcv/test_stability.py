@@ -12,9 +12,9 @@ from scipy import special
 from helpers.records import make_records, make_suite_result
 from shaketable import metrics
 from shaketable.core.errors import InputError, UndefinedError
-from shaketable.findings.mcv import stability
-from shaketable.findings.mcv.contrasts import estimate_contrast
-from shaketable.findings.mcv.stability import (
+from shaketable.findings.mcv import numbers
+from shaketable.findings.mcv.effects import estimate_contrast
+from shaketable.findings.mcv.numbers import (
     coefficient,
     coefficient_difference,
     cv_difference,
@@ -65,7 +65,7 @@ def test_mcv_is_the_published_formula_on_the_accuracies_of_all_sets():
 
 def test_every_point_has_its_influence_on_the_cv():
     shares = simulate(RNG, [0.9, 0.7, 0.5, 0.65], 40, tie=0.5, k=3)
-    (linear,) = stability._linearise(shares)
+    (linear,) = numbers._linearise(shares)
 
     def cv(accuracies):
         return np.std(accuracies) / np.mean(accuracies)
@@ -86,7 +86,7 @@ def test_the_floor_is_the_cv_by_chance_alone():
     rng = np.random.default_rng(0)
     for tie in (0.0, 0.8):
         linearisations = [
-            stability._linearise(simulate(rng, [0.8] * 12, 200, tie=tie))[0] for _ in range(300)
+            numbers._linearise(simulate(rng, [0.8] * 12, 200, tie=tie))[0] for _ in range(300)
         ]
         expected = np.mean([linear.cv**2 for linear in linearisations])
         assert np.mean([linear.floor**2 for linear in linearisations]) == pytest.approx(
@@ -133,7 +133,7 @@ def test_limits_do_not_depend_on_the_order_of_sets_of_equal_accuracy():
         sets, n, levels = rng.integers(2, 5), rng.integers(2, 9), rng.integers(1, 4)
         table, other = (permute_rows(rng, sets, n, levels) for _ in range(2))
         orders = [list(order) for order in permutations(range(sets))][:: 1 if sets < 4 else 4]
-        several += len(stability._linearise(table)) > 2
+        several += len(numbers._linearise(table)) > 2
         estimates = [coefficient(table[order]) for order in orders]
         assert {(e.value, e.low) for e in estimates} == {(0, 0)}
         assert np.ptp([e.high for e in estimates]) < 1e-9

@@ -4,8 +4,7 @@ import pytest
 
 from shaketable.core.errors import InputError
 from shaketable.corruptions.suites.suite import suite
-from shaketable.findings.requirements.needs import check_needs, list_needs
-from shaketable.findings.requirements.requirement import parse_requirements
+from shaketable.findings.requirements.requirement import check_needs, list_needs, parse_requirements
 
 
 def test_requirements_say_what_to_measure():

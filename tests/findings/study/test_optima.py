@@ -10,7 +10,7 @@ from helpers.records import make_records
 from shaketable.core.types import IntArray
 from shaketable.evaluation.records import Records
 from shaketable.findings.results import find
-from shaketable.findings.study.optima import RowOptimum, list_optima
+from shaketable.findings.study.numbers import RowOptimum, list_optima
 from shaketable.findings.study.view import describe_optima
 
 N, RUNS = 400, 6

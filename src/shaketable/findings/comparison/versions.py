@@ -22,8 +22,7 @@ from shaketable.findings.comparison.finding import (
     make_pairs,
 )
 from shaketable.findings.comparison.view import make_blocks
-from shaketable.findings.conditions import Condition
-from shaketable.findings.groups import RecordGroups
+from shaketable.findings.groups import Condition, RecordGroups
 from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed, print_notes
 

@@ -108,7 +108,7 @@ class AskedCorrelations(Correlations):
         return scatter_chart(self.pairs)
 
 
-def find_asked(records: Records, metrics: str) -> AskedCorrelations:
+def find_asked_correlations(records: Records, metrics: str) -> AskedCorrelations:
     """Correlate two metrics, with a comma between them, on every data set.
 
     `InputError` is raised if none has enough models with both.

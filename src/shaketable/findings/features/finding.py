@@ -18,9 +18,9 @@ from shaketable.findings.features.numbers import (
 from shaketable.findings.features.view import make_blocks
 from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups
-from shaketable.findings.labels import make_suite_labels
 from shaketable.findings.risk.finding import is_bounded
 from shaketable.findings.series import ModelJson
+from shaketable.findings.subjects import make_suite_labels
 from shaketable.findings.suite_results import SuiteResult
 from shaketable.statistics.estimate import Estimate, EstimateJson
 from shaketable.views.blocks import Block

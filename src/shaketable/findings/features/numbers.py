@@ -11,8 +11,7 @@ import numpy as np
 from shaketable.corruptions.suites.per_feature import METRIC, split_column
 from shaketable.evaluation.records import Records
 from shaketable.findings.choosing import choose_suite_result
-from shaketable.findings.sequential import allow_for_looks
-from shaketable.findings.series import Series, refuse_shared
+from shaketable.findings.series import Series, allow_for_looks, refuse_shared
 from shaketable.findings.suite_results import SuiteResult
 from shaketable.statistics import intervals
 from shaketable.statistics.difference import is_shown

@@ -6,19 +6,15 @@ intervals where there are any. ``save`` writes PNG, SVG, PDF, HTML or JSON::
     import shaketable as st
     st.figures.save(st.figures.draw_tradeoff("study.sqlite"), "tradeoff.pdf")
 
-To add a figure, copy the file of another one and name it in `registry`.
+To add a figure, copy another one; a new file is named in `registry`.
 """
 
-from shaketable.findings.figures.convergence import draw_convergence
-from shaketable.findings.figures.copies import draw_copies
-from shaketable.findings.figures.errors import draw_errors
 from shaketable.findings.figures.learning import draw_learning
-from shaketable.findings.figures.models import draw_models
-from shaketable.findings.figures.optima import draw_optima
+from shaketable.findings.figures.models import draw_errors, draw_models, draw_tradeoff
+from shaketable.findings.figures.norms import draw_transfer
 from shaketable.findings.figures.plane import draw_plane
 from shaketable.findings.figures.registry import draw
-from shaketable.findings.figures.tradeoff import draw_tradeoff
-from shaketable.findings.figures.transfer import draw_transfer
+from shaketable.findings.figures.studies import draw_convergence, draw_copies, draw_optima
 from shaketable.views.drawing import save_chart
 
 __all__ = [

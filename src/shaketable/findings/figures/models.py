@@ -1,23 +1,33 @@
-"""Two or more models over training noise (Siedel et al. 2022, Fig. 5)."""
+"""Models against each other: over training noise, and clean accuracy against MSCR and errors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 
 import altair as alt
 
-from shaketable.core.errors import InputError
+from shaketable.core.checks import unknown_name
+from shaketable.core.errors import InputError, either
+from shaketable.core.spec import display_name, split_top_level
 from shaketable.findings.figures.registry import FIGURES, FigureKind
+from shaketable.findings.mce.finding import SuiteErrors
+from shaketable.findings.mce.scores import Score, Scoreboard
 from shaketable.findings.mscr.charts import VALUE_TIPS, make_mscr_rows, make_row
-from shaketable.findings.mscr.numbers import estimate_accuracy_difference
+from shaketable.findings.mscr.numbers import estimate_accuracy_difference, mscr_difference
 from shaketable.findings.results import Found, as_results
-from shaketable.findings.series import meets_same_noise
-from shaketable.findings.subjects import Subject
+from shaketable.findings.series import Series, meets_same_noise
+from shaketable.findings.study.charts import draw_tradeoff as draw_panels
+from shaketable.findings.subjects import Subject, choose_reference
 from shaketable.views import drawing
-from shaketable.views.drawing import WIDTH, Chart, Row, make_tooltip
-from shaketable.views.text import join_names
+from shaketable.views.drawing import COLOURS, WIDTH, Chart, Row, make_tooltip
+from shaketable.views.scatter import Frame, draw_points
+from shaketable.views.text import join_names, to_one_line
 
-_HEIGHT = 210
+_LINES_HEIGHT = 210
+_ERRORS_HEIGHT = 380
+_GAP = 9.0  # pixels between an arrow and the points that it joins
+_VALUE = {"value": "error, %", "low": "95 % interval from, %", "high": "to, %"}
 _TRAINING = "noise in training, epsilon"
 
 
@@ -59,7 +69,7 @@ def draw_models(found: Found) -> Chart:
     if len(subjects) == 2 and (rows := _list_differences(*subjects)):
         letter = "c" if mscr else "b"
         panels.append(_draw_differences(rows, f"{letter}  {names[0]} minus {names[1]}"))
-        finding = _describe(names, rows)
+        finding = _describe_differences(names, rows)
         about += (
             " Differences are in percentage points of accuracy, paired by run; bold with a star: "
             "the 95 % interval leaves out 0."
@@ -77,7 +87,7 @@ def _draw_lines(rows: Sequence[Row], title: str, y_title: str, *, at_most: float
     scale = alt.Scale(domain=drawing.find_domain(rows, at_most=at_most), nice=False)
     bars, line, points = drawing.line_with_bars(base, title=y_title, scale=scale)
     points = points.encode(shape=drawing.shape_like(colour))
-    return alt.layer(bars, line, points).properties(title=title, width=WIDTH, height=_HEIGHT)
+    return alt.layer(bars, line, points).properties(title=title, width=WIDTH, height=_LINES_HEIGHT)
 
 
 def _list_differences(first: Subject, second: Subject) -> list[Row]:
@@ -118,7 +128,7 @@ def _draw_differences(rows: Sequence[Row], title: str) -> Chart:
     return alt.layer(*layers).properties(title=title, width=WIDTH, height=34 * len(tests))
 
 
-def _describe(names: Sequence[str], rows: Sequence[Row]) -> str:
+def _describe_differences(names: Sequence[str], rows: Sequence[Row]) -> str:
     """Say how often each model is shown to be more accurate."""
     ahead = [sum(r["low"] > 0 for r in rows), sum(r["high"] < 0 for r in rows)]
     counts = [f"{name} is more accurate in {n}" for name, n in zip(names, ahead, strict=True)]
@@ -130,3 +140,269 @@ def _describe(names: Sequence[str], rows: Sequence[Row]) -> str:
 
 
 FIGURES.add("models", FigureKind(draw_models))
+
+
+def draw_tradeoff(found: Found, *, reference: str = "") -> Chart:
+    """Clean accuracy against MSCR, with the quadrant above a baseline (Fig. 6 of the MSCR paper).
+
+    Parameters
+    ----------
+    found
+        Findings, records or a results file: of a study with several sizes of training noise, whose
+        baseline is the weakest of them, or of several models.
+    reference
+        Label of the model that others are compared with, where models have no training noise; by
+        default the only one trained on clean points, else the first.
+
+    Returns
+    -------
+    Chart
+        The chart.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> records = st.evaluate({"a": lambda x: x[:, 0] > 0.5, "b": lambda x: x[:, 0] > 0.6},
+    ...                       ([[0.2], [0.8]], [False, True]), "linf(eps_min)", k=1)
+    >>> type(st.figures.draw_tradeoff(records)).__name__
+    '_ConcatChart'
+    """
+    subjects = as_results(found).groups.subjects
+    panels, findings = [], []
+    for subject in (s for s in subjects if s.is_study):
+        series = _list_series([subject])
+        if len(series) > 1:
+            panels += draw_panels(make_mscr_rows([subject]))
+            train = series[0].first.train_epsilon
+            base = (
+                f"{subject.label} with {subject.train_level(series[0])}" if train else subject.label
+            )
+            kind = "sizes of training noise"
+            findings.append(_describe_tradeoff(base, series[0], series[1:], kind, "plain training"))
+    fitted = [s for s in subjects if not s.is_study and _list_series([s])]
+    if len(fitted) > 1:
+        labels = [s.label for s in fitted]
+        if reference and reference not in labels:
+            raise unknown_name("reference", reference, labels)
+        base = choose_reference(labels, reference)[0]
+        place = labels.index(base)
+        rows = make_mscr_rows(fitted)
+        panels += draw_panels(rows, names="model", baseline=place, title="Models")
+        series = _list_series(fitted)
+        others = [s for s in series if s is not series[place]]
+        findings.append(_describe_tradeoff("", series[place], others, "models", base))
+    if not panels:
+        raise InputError(
+            "the figure needs MSCR at two sizes of training noise, or of two models; run a study "
+            + either("with --train-eps 0,eps_min", "with train_eps=[0, 'eps_min']")
+        )
+    return drawing.compose_figure(
+        panels,
+        finding=" ".join(findings),
+        about="Bars: 95 % intervals. Dashed lines: the baseline (square). Shaded: clean accuracy "
+        "and MSCR are both higher than its own. Shown: both paired differences have 95 % intervals "
+        "above 0.",
+    )
+
+
+def _list_series(subjects: Iterable[Subject]) -> list[Series]:
+    """Return the series that have an MSCR, in the order of `make_mscr_rows`."""
+    return [s for x in subjects for s in x.at_eps_min if s.change is not None]
+
+
+def _describe_tradeoff(
+    name: str, base: Series, others: Sequence[Series], kind: str, than: str
+) -> str:
+    """Say how many are better in both than the baseline, as measured and as shown."""
+    better = [s for s in others if _is_above(s, base)]
+    shown = [s for s in better if _is_shown(s, base)]
+    count = f"{len(better)} of {len(others)} {kind}"
+    start = f"{name}: {count}" if name else count
+    end = f", {len(shown)} of them shown" if better else ""
+    return f"{start} have higher clean accuracy and MSCR than {than}{end}."
+
+
+def _is_above(series: Series, base: Series) -> bool:
+    assert series.change is not None
+    assert base.change is not None
+    higher = series.on_clean.accuracy.value > base.on_clean.accuracy.value
+    return higher and series.change.value > base.change.value
+
+
+def _is_shown(series: Series, base: Series) -> bool:
+    """Whether both paired differences are above 0 beyond chance."""
+    if not meets_same_noise(series, base):
+        return False
+    accuracy = estimate_accuracy_difference(series.on_clean, base.on_clean)
+    return accuracy.low > 0 and mscr_difference(series, base).low > 0
+
+
+FIGURES.add("tradeoff", FigureKind(draw_tradeoff))
+
+
+def draw_errors(
+    found: Found, *, metric: str = "", arrows: Sequence[tuple[str, str]] | None = None
+) -> Chart:
+    """Clean error against mCE, with arrows between paired models (Fig. 4 of the p-norm paper).
+
+    Parameters
+    ----------
+    found
+        Findings, records or a results file of models under a suite that is scored by its mean
+        error, such as common-19 or pnorm.
+    metric
+        Such as ``mce`` or ``mce_xn``; by default that of every suite.
+    arrows
+        Pairs of models (from, to) by their labels. By default each model of a study is reached
+        from the same network without its last part of training, as ``net(augmix + C1)`` from
+        ``net(augmix)``; else from the one trained without noise.
+
+    Returns
+    -------
+    Chart
+        The chart.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> x = np.random.default_rng(0).uniform(size=(20, 8, 8))
+    >>> records = st.evaluate({"a": lambda x: x[:, ::2].mean(axis=(1, 2)) > 0.5,
+    ...                        "b": lambda x: x.mean(axis=(1, 2)) > 0.5},
+    ...                       (x, x.mean(axis=(1, 2)) > 0.5), st.suite("pnorm"), k=1, bounds=(0, 1))
+    >>> type(st.figures.draw_errors(records)).__name__
+    '_ConcatChart'
+    """
+    finding = as_results(found).findings.get("mce")
+    boards = _choose_boards(finding, metric)
+    panels, counts = [], [0, 0]
+    for board in boards:
+        panel, better, pairs = _draw_board(board, arrows)
+        panels.append(panel)
+        counts = [counts[0] + better, counts[1] + pairs]
+    name = boards[0].scores[0].metric if len(boards) == 1 else "the mean error"
+    if counts[1]:
+        text = f"{counts[0]} of {counts[1]} arrows improve both clean error and {name}."
+    else:
+        text = f"Clean error and {name} of {len(boards[0].scores)} models."
+    return drawing.compose_figure(
+        panels,
+        finding=text,
+        about="Errors in per cent; lower left is better. Bars: 95 % intervals. Arrows join models "
+        "that differ in their training: solid where both errors fall, dashed otherwise.",
+    )
+
+
+def _choose_boards(finding: object, metric: str) -> list[Scoreboard]:
+    whole = finding.boards if isinstance(finding, SuiteErrors) else ()
+    boards = {b.suite.metric: b for x in whole for b in (x, *x.parts) if b.suite.metric != "ice"}
+    if not boards:
+        raise InputError(
+            "the figure needs models under a suite that is scored by its mean error; run study or "
+            "evaluate with the suite common-19 or pnorm"
+        )
+    if metric and metric not in boards:
+        raise unknown_name("metric", metric, boards)
+    return [boards[metric]] if metric else [b for b in whole if b.suite.metric != "ice"]
+
+
+def _draw_board(
+    board: Scoreboard, arrows: Sequence[tuple[str, str]] | None
+) -> tuple[Chart, int, int]:
+    """Return the panel of a suite, the number of arrows to better models, and that of all."""
+    rows = [_make_row(score) for score in board.scores]
+    by_label = {row["model"]: row for row in rows}
+    pairs = find_pairs(board.scores) if arrows is None else arrows
+    for label in (label for pair in pairs for label in pair):
+        if label not in by_label:
+            raise unknown_name("model of an arrow", label, by_label)
+    ends = [{"low": row["clean_low"], "high": row["clean_high"]} for row in rows]
+    across, up = (_bound(drawing.find_domain(part, at_most=100)) for part in (ends, rows))
+    frame = Frame(across, up, WIDTH, _ERRORS_HEIGHT)
+    drawn = [_make_arrow(by_label[a], by_label[b], frame) for a, b in pairs]
+    metric = board.scores[0].metric
+    tooltip = make_tooltip(model="model", clean="clean error, %", **_VALUE)
+    points = draw_points(
+        rows,
+        frame,
+        x_title="error on clean points, per cent",
+        y_title=f"{metric}, per cent",
+        tooltip=tooltip,
+        names="model",
+    )
+    title = to_one_line(f"{metric} on {board.data}, suite {board.suite.name}")
+    chart = alt.layer(*(_draw_arrows(drawn, frame) if drawn else ()), *points)
+    better = sum(arrow["better"] for arrow in drawn)
+    return chart.properties(title=title, width=WIDTH, height=_ERRORS_HEIGHT), better, len(drawn)
+
+
+def _bound(domain: Sequence[float]) -> list[float]:
+    """Return the range of an axis of errors, which are never below 0."""
+    return [max(0.0, domain[0]), domain[1]]
+
+
+def find_pairs(scores: Sequence[Score]) -> list[tuple[str, str]]:
+    """Return labels of models to join: each with the same network of simpler training."""
+    known = {(s.first.network, display_name(s.first.train)): s.label for s in scores}
+    pairs = []
+    for (network, training), label in known.items():
+        parts = split_top_level(training, "+")
+        shorter = [" + ".join(parts[:n]) for n in range(len(parts) - 1, 0, -1)]
+        starts = (s for s in [*shorter, "clean"] if (network, s) in known and s != training)
+        if (start := next(starts, None)) is not None:
+            pairs.append((known[network, start], label))
+    return pairs
+
+
+def _make_row(score: Score) -> Row:
+    clean, mean = score.clean, score.mean
+    return {
+        "model": score.label,
+        "clean": 100 * clean.value,
+        "clean_low": 100 * clean.low,
+        "clean_high": 100 * clean.high,
+        "value": 100 * mean.value,
+        "low": 100 * mean.low,
+        "high": 100 * mean.high,
+        "shape": "circle",
+    }
+
+
+def _make_arrow(start: Row, end: Row, frame: Frame) -> Row:
+    """Return an arrow between two points that leaves room for their marks, and its direction."""
+    a, b = (frame.to_pixels(row["clean"], row["value"]) for row in (start, end))
+    across, down = b[0] - a[0], b[1] - a[1]
+    length = math.hypot(across, down) or 1.0
+    gap = min(_GAP, 0.3 * length)
+    ends = [
+        frame.from_pixels(x + sign * gap * across / length, y + sign * gap * down / length)
+        for (x, y), sign in ((a, 1), (b, -1))
+    ]
+    return {
+        "x": ends[0][0],
+        "y": ends[0][1],
+        "x2": ends[1][0],
+        "y2": ends[1][1],
+        "angle": math.degrees(math.atan2(down, across)) + 90,
+        "better": end["clean"] < start["clean"] and end["value"] < start["value"],
+    }
+
+
+def _draw_arrows(arrows: Sequence[Row], frame: Frame) -> list[Chart]:
+    layers: list[Chart] = []
+    base = drawing.make_chart(arrows)
+    styles: tuple[tuple[str, str, list[int]], ...] = (
+        ("datum.better", COLOURS[2], [1, 0]),
+        ("!datum.better", COLOURS[6], [5, 4]),
+    )
+    for which, colour, dash in styles:
+        part = base.transform_filter(which)
+        line = part.mark_rule(color=colour, strokeWidth=2, strokeDash=dash)
+        layers.append(line.encode(frame.x("x"), frame.y("y"), alt.X2("x2:Q"), alt.Y2("y2:Q")))
+        head = part.mark_point(filled=True, shape="triangle", size=90, opacity=1, color=colour)
+        angle = alt.Angle("angle:Q", scale=None)
+        layers.append(head.encode(frame.x("x2"), frame.y("y2"), angle=angle))
+    return layers
+
+
+FIGURES.add("errors", FigureKind(draw_errors))

@@ -69,20 +69,7 @@ FIGURES: Registry[FigureKind] = Registry(
     admit=_admit,
     homes=tuple(
         f"shaketable.findings.figures.{name}"
-        for name in (
-            "tradeoff",
-            "models",
-            "copies",
-            "convergence",
-            "optima",
-            "transfer",
-            "errors",
-            "learning",
-            "plane",
-            "mcv",
-            "correlation",
-            "balls",
-        )
+        for name in ("models", "studies", "norms", "learning", "plane", "scores")
     ),
 )
 """All figures."""

@@ -12,8 +12,7 @@ from shaketable.core.spec import parse_call
 from shaketable.core.types import IntArray
 from shaketable.evaluation.records import Record, Records
 from shaketable.findings.choosing import choose_suite_result
-from shaketable.findings.sequential import allow_for_looks
-from shaketable.findings.series import refuse_shared
+from shaketable.findings.series import allow_for_looks, refuse_shared
 from shaketable.findings.suite_results import SuiteResult, meets_same_suite, share_suite_points
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate

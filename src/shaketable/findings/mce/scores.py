@@ -13,7 +13,6 @@ from shaketable.core.spec import parse_call
 from shaketable.corruptions.published import find_published_folder
 from shaketable.evaluation.records import Record, SuiteRecord
 from shaketable.findings.groups import RecordGroups
-from shaketable.findings.labels import make_suite_labels
 from shaketable.findings.mce import view
 from shaketable.findings.mce.numbers import (
     SUITE_METRICS,
@@ -24,6 +23,7 @@ from shaketable.findings.mce.numbers import (
     relative_mce_alexnet,
 )
 from shaketable.findings.series import ModelJson, Series
+from shaketable.findings.subjects import make_suite_labels
 from shaketable.findings.suite_results import PARTS, SuiteResult, meets_same_suite, take_part
 from shaketable.statistics.difference import Difference
 from shaketable.statistics.estimate import Estimate, EstimateJson, EstimateWithMethodJson

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import altair as alt
 
-from shaketable.findings.mcv.boards import MCVBoard, list_levels
+from shaketable.findings.mcv.finding import MCVBoard
 from shaketable.findings.mcv.variation import Variation, VariationTable
 from shaketable.statistics.estimate import Estimate
 from shaketable.views import drawing
@@ -84,7 +84,7 @@ def _draw_effects(board: MCVBoard) -> Chart:
         }
         for entry in board.entries
         for main in entry.effects.main
-        for effect in (main, *list_levels(main))
+        for effect in (main, *main.several_levels)
     ]
     names, noises = list(board.results), list(dict.fromkeys(row["noise"] for row in rows))
     base = drawing.make_chart(rows).encode(

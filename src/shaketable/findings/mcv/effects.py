@@ -1,9 +1,10 @@
 """Effects of the factors of a suite's sets on one model: of each, of their order, of pairs.
 
-All effects are linear contrasts of the sets' accuracies. Every point was evaluated under all sets,
-so each effect is the mean of one value per point, with a paired interval (`contrasts`). The kind of
-a factor is its name, such as ``sp``; its level is the whole spec, such as ``sp(0.1)``. Sets that
-hold the same factors in the same order have independent draws; their mean is used.
+All effects are contrasts: weighted sums of the sets' accuracies. Every point was evaluated under
+all sets, so a contrast is the mean of one value per point, with a paired interval; what the sets
+have in common cancels out. The kind of a factor is its name, such as ``sp``; its level is the whole
+spec, such as ``sp(0.1)``. Sets that hold the same factors in the same order have independent draws;
+their mean is used.
 """
 
 from __future__ import annotations
@@ -17,19 +18,102 @@ from typing import Annotated, NotRequired, TypeAlias, TypedDict
 import numpy as np
 
 from shaketable.core.checks import unknown_name
+from shaketable.core.errors import InputError
 from shaketable.core.spec import display_name, parse_call, split_calls, split_factors
 from shaketable.core.types import FloatArray
 from shaketable.findings.mcv import view
-from shaketable.findings.mcv.contrasts import (
-    estimate_contrast,
-    estimate_contrasts,
-    list_sets,
-    stack_shares,
-)
-from shaketable.findings.sequential import allow_for_looks
+from shaketable.findings.series import allow_for_looks
 from shaketable.findings.suite_results import SuiteResult
+from shaketable.statistics import intervals
 from shaketable.statistics.difference import excludes_zero
 from shaketable.statistics.estimate import Estimate, EstimateJson
+
+
+def contrast(
+    result: SuiteResult, weights: Mapping[str, float], *, confidence: float = 0.95
+) -> Estimate:
+    r"""Weighted sum of one model's accuracies on several sets, with its interval.
+
+    .. math:: \sum_s w_s a_s = \frac{1}{n} \sum_i \sum_s w_s h_{si} / k
+
+    The keys of `weights` are specs of sets; ``clean`` is allowed even if the suite has no such set.
+    With weights 1 and -1 it is a difference: positive if the first set is easier.
+
+    >>> from shaketable import evaluate, metrics
+    >>> from shaketable import grid
+    >>> x = np.linspace(0, 1, 200)[:, None]
+    >>> suite = grid(["linf(0.2)"], ["linf(0.1)"])
+    >>> records = evaluate(lambda x: x[:, 0] > 0.5, (x, x[:, 0] > 0.5), [suite], k=1)
+    >>> (result,) = metrics.suite_results(records)
+    >>> print(contrast(result, {"linf(0.2)": 1, "clean": -1}))
+    -0.1000 (95 % interval -0.1478 to -0.0611)
+    """
+    known = list_sets(result)
+    for spec in weights:
+        if spec not in known:
+            raise unknown_name("set", spec, known)
+    vector = np.array([weights.get(spec, 0.0) for spec in known])
+    if not (np.isfinite(vector).all() and vector.any()):
+        raise InputError(
+            f"weights must be finite and one of them other than 0, got {dict(weights)!r}; give "
+            "those of the sets to compare"
+        )
+    e = estimate_contrast(stack_shares(result), vector, confidence=confidence)
+    return allow_for_looks(e, result.series[0].noisy)
+
+
+def list_sets(result: SuiteResult) -> tuple[str, ...]:
+    """Return the specs of all sets, and ``clean`` last if it is not among them."""
+    return result.specs if "clean" in result.specs else (*result.specs, "clean")
+
+
+def stack_shares(result: SuiteResult) -> FloatArray:
+    """Return `SuiteResult.shares` for the sets of `list_sets`."""
+    shares = result.shares()
+    clean = np.array([cell.hits for cell in result.series[0].clean])
+    clean = clean.reshape(*shares.shape[:-2], 1, -1)
+    return shares if "clean" in result.specs else np.concatenate([shares, clean], axis=-2)
+
+
+def estimate_contrast(
+    shares: FloatArray, weights: FloatArray, *, confidence: float = 0.95
+) -> Estimate:
+    """Weighted sum of accuracies, from every point's share of right answers.
+
+    `shares` has the shape (sets, points), or (runs, sets, points) for the mean over runs.
+
+    >>> right = np.array([[1] * 80 + [0] * 20, [1] * 90 + [0] * 10])
+    >>> print(estimate_contrast(right, np.array([1.0, -1.0])))
+    -0.100 (95 % interval -0.172 to -0.044)
+    """
+    low, high = float(np.minimum(weights, 0).sum()), float(np.maximum(weights, 0).sum())
+    e = intervals.mean_of_values(weights @ shares, low=low, high=high, confidence=confidence)
+    return _describe(e)
+
+
+def estimate_contrasts(
+    shares: FloatArray, weights: FloatArray, *, confidence: float = 0.95
+) -> list[Estimate]:
+    """Several contrasts of the same sets at once; `weights` has one row for each.
+
+    >>> right = np.array([[1] * 80 + [0] * 20, [1] * 90 + [0] * 10])
+    >>> print(*estimate_contrasts(right, np.array([[1.0, -1.0]])))
+    -0.100 (95 % interval -0.172 to -0.044)
+    """
+    if shares.ndim > 2:  # over runs
+        return [estimate_contrast(shares, row, confidence=confidence) for row in weights]
+    low, high = np.minimum(weights, 0).sum(axis=1), np.maximum(weights, 0).sum(axis=1)
+    # one after another: a product of matrices may round otherwise, and then equal values differ
+    values = np.array([row @ shares for row in weights])
+    return [
+        _describe(e)
+        for e in intervals.means_of_values(values, low=low, high=high, confidence=confidence)
+    ]
+
+
+def _describe(e: Estimate) -> Estimate:
+    return replace(e, method=f"contrast of sets, paired by point; {e.method}")
+
 
 Factors: TypeAlias = tuple[str, ...]
 """Factors of a set, in order."""
@@ -121,6 +205,11 @@ class MainEffect:
     shown: bool
     """Whether it differs from 0; see `Effects`."""
     levels: tuple[MainEffect, ...] = ()
+
+    @property
+    def several_levels(self) -> tuple[MainEffect, ...]:
+        """The levels, or none if there is only one."""
+        return self.levels if len(self.levels) > 1 else ()
 
     def json(self) -> MainEffectJson:
         """Return the effect in percentage points."""

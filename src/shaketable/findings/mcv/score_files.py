@@ -21,7 +21,8 @@ from shaketable.findings.mcv.variation import Row, Summary, Variation
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-_SUFFIXES = (".csv", ".csv.gz", ".parquet")
+ENDINGS = (".csv", ".csv.gz", ".parquet")
+"""Endings of tables of scores."""
 
 _SUMMARIES = {
     "cv": ("cv", "cov", "coeff variation", "coefficient variation"),
@@ -81,9 +82,9 @@ def read_scores(
     ...     [(v.label, v.scores, v.clean) for v in read_scores(file)]
     [('net', {'Clean': 0.9, 'rain': 0.7}, 0.9), ('rf', {'Clean': 0.8, 'rain': 0.8}, 0.8)]
     """
-    if not str(path).lower().endswith(_SUFFIXES):
+    if not str(path).lower().endswith(ENDINGS):
         raise InputError(
-            f"scores must be a table that ends in {', '.join(_SUFFIXES)}, got {str(path)!r}"
+            f"scores must be a table that ends in {', '.join(ENDINGS)}, got {str(path)!r}"
         )
     file = find_file(path, ())
     table = read_table(file, model)

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from shaketable.core.checks import HUGE, check_real, list_names, unknown_name
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.types import FloatArray
-from shaketable.findings.labels import choose_references
+from shaketable.findings.subjects import choose_references
 
 Group: TypeAlias = Literal["I", "II", "III", "IV"]
 Row: TypeAlias = "Variation | Summary"

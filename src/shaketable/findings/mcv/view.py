@@ -11,8 +11,8 @@ from shaketable.views import blocks as b
 from shaketable.views.blocks import Block, Card, Cards, Chart, Column, Definition, Sentence, Table
 
 if TYPE_CHECKING:
-    from shaketable.findings.mcv.boards import Entry, MCVBoard
     from shaketable.findings.mcv.effects import Effects
+    from shaketable.findings.mcv.finding import Entry, MCVBoard
     from shaketable.findings.mcv.variation import Correlation, VariationTable
 
 MCV = (
@@ -173,12 +173,10 @@ def _tabulate_effects(board: MCVBoard) -> Table:
 
 def _list_effects(effects: Effects) -> dict[str, Estimate]:
     """Return all effects of one model by the names of their rows."""
-    from shaketable.findings.mcv.boards import list_levels  # it imports this module
-
     by_name: dict[str, Estimate] = {}
     for main in effects.main:
         by_name[main.factor] = main.value
-        by_name |= {f"  {level.factor}": level.value for level in list_levels(main)}
+        by_name |= {f"  {level.factor}": level.value for level in main.several_levels}
     for o in effects.kind_orders:
         by_name[f"{' then '.join(o.first)} minus {' then '.join(o.second)}"] = o.value
     for i in effects.interactions:

@@ -7,10 +7,10 @@ from dataclasses import replace
 from shaketable.core.errors import InputError
 from shaketable.evaluation.records import Records
 from shaketable.findings.choosing import choose_series
-from shaketable.findings.sequential import allow_for_looks
 from shaketable.findings.series import (
     ErrorProbability,
     Series,
+    allow_for_looks,
     group_series,
     meets_same_noise,
     refuse_shared,

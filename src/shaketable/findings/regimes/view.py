@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from shaketable.core.checks import list_names
+from shaketable.findings.regimes.numbers import name_metric
 from shaketable.views.blocks import Block, Column, Entry, Heading, Level, Sentence, Table
 from shaketable.views.numbers import format_entry
 
 if TYPE_CHECKING:
-    from shaketable.findings.regimes.finding import Regimes
-    from shaketable.findings.regimes.members import Member
-    from shaketable.findings.regimes.tables import CleanTest, RegimeTable
+    from shaketable.findings.regimes.finding import CleanTest, Regimes, RegimeTable
+    from shaketable.findings.regimes.numbers import Member
 
 UNLIKE = (
     "values in one column are means over other networks or data in some rows, so only differences "
@@ -49,8 +49,6 @@ def make_blocks(finding: Regimes) -> list[Block]:
 
 
 def _make_tables(table: RegimeTable, level: Level) -> list[Table]:
-    from shaketable.findings.regimes.measurements import name_metric  # it imports this module
-
     what = table.by if isinstance(table.by, str) else "group"
     labels = [group.label for group in table.groups]
     others = [label for label in labels if label != table.baseline]

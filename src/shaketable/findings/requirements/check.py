@@ -35,14 +35,17 @@ from shaketable.evaluation.records import Records
 from shaketable.evaluation.store import Store
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.requirements import view
-from shaketable.findings.requirements.needs import suggest_command
 from shaketable.findings.requirements.quantities import (
     Case,
     Quantity,
     find_quantity,
     list_labels,
 )
-from shaketable.findings.requirements.requirement import Requirement, parse_requirements
+from shaketable.findings.requirements.requirement import (
+    Requirement,
+    parse_requirements,
+    suggest_command,
+)
 from shaketable.findings.results import Results
 from shaketable.statistics.estimate import Estimate, EstimateWithMethodJson
 from shaketable.views.blocks import Block
@@ -233,7 +236,7 @@ class Check(Displayed):
         Path
             Path of the file.
         """
-        from shaketable.findings.requirements.files import write_junit
+        from shaketable.findings.requirements.view import write_junit
 
         return write_junit(self, path)
 
@@ -250,7 +253,7 @@ class Check(Displayed):
         Path
             Path of the file.
         """
-        from shaketable.findings.requirements.files import write_markdown
+        from shaketable.findings.requirements.view import write_markdown
 
         return write_markdown(self, path)
 

@@ -75,8 +75,7 @@ class Requirer:
         __tracebackhide__ = True
         from shaketable.evaluation.evaluate import evaluate
         from shaketable.findings.requirements.check import check
-        from shaketable.findings.requirements.needs import list_needs
-        from shaketable.findings.requirements.requirement import parse_requirements
+        from shaketable.findings.requirements.requirement import list_needs, parse_requirements
 
         wanted = parse_requirements(requirements)
         records = evaluate(

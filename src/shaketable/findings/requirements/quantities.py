@@ -16,14 +16,13 @@ from shaketable.core.spec import (
 )
 from shaketable.evaluation.records import Record, Records
 from shaketable.findings.choosing import list_ways, matches
-from shaketable.findings.conditions import get_model, label_models
 from shaketable.findings.finding import list_metrics
-from shaketable.findings.groups import RecordGroups
-from shaketable.findings.labels import distinguish, list_noise_facts
+from shaketable.findings.groups import RecordGroups, get_model, label_models
 from shaketable.findings.mce import numbers as mce
-from shaketable.findings.mcv.stability import Stability, cv_difference
+from shaketable.findings.mcv.numbers import Stability, subtract_cvs
 from shaketable.findings.mscr import numbers as mscr
 from shaketable.findings.series import Series, get_pairing
+from shaketable.findings.subjects import distinguish, list_noise_facts
 from shaketable.findings.suite_results import SuiteResult, take_part
 from shaketable.statistics.estimate import Estimate
 
@@ -222,7 +221,7 @@ QUANTITIES: Mapping[str, SeriesQuantity | SuiteQuantity] = {
     "mce_alexnet": SuiteQuantity("mce_15", mce.mce_alexnet),
     "relative_mce_alexnet": SuiteQuantity("mce_15", mce.relative_mce_alexnet),
     "mean_accuracy": SuiteQuantity("mcv", lambda r: Stability(r).mean, _mean_accuracy_difference),
-    "cv": SuiteQuantity("mcv", lambda r: Stability(r).cv, cv_difference),
+    "cv": SuiteQuantity("mcv", lambda r: Stability(r).cv, subtract_cvs),
 }
 """Our metrics that can be required, by name."""
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, TypedDict
 
-from shaketable.findings.conditions import Condition
 from shaketable.findings.finding import FINDINGS, FindingKind
-from shaketable.findings.groups import RecordGroups
+from shaketable.findings.groups import Condition, RecordGroups
 from shaketable.findings.risk.view import make_blocks
 from shaketable.findings.series import ConditionJson, ModelJson, Series, bound_errors
 from shaketable.statistics.estimate import BoundJson, Estimate

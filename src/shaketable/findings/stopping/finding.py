@@ -9,8 +9,7 @@ from typing import Annotated, TypedDict
 from shaketable.evaluation.sequential import recommend_k
 from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups
-from shaketable.findings.sequential import find_unit
-from shaketable.findings.series import ModelJson, Series
+from shaketable.findings.series import ModelJson, Series, find_unit
 from shaketable.findings.stopping.numbers import Forecast, ForecastJson, forecast_series
 from shaketable.findings.stopping.view import make_blocks
 from shaketable.statistics.sequences import Unit

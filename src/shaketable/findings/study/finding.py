@@ -11,13 +11,15 @@ from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.study import view
 from shaketable.findings.study.numbers import (
+    RowOptimum,
+    RowOptimumJson,
     StudyAccuracyJson,
     StudyEntry,
     StudyMSCRJson,
     list_accuracies,
     list_mscr,
+    list_optima,
 )
-from shaketable.findings.study.optima import RowOptimum, RowOptimumJson, list_optima
 from shaketable.findings.subjects import Subject
 from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed

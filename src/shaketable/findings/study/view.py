@@ -12,8 +12,7 @@ from shaketable.views.text import join_distinct
 
 if TYPE_CHECKING:
     from shaketable.findings.study.finding import Study
-    from shaketable.findings.study.numbers import StudyEntry
-    from shaketable.findings.study.optima import Position, RowOptimum
+    from shaketable.findings.study.numbers import Position, RowOptimum, StudyEntry
     from shaketable.findings.subjects import Subject
 
 LADDER = (

@@ -9,9 +9,8 @@ from typing import Annotated, Any, TypedDict
 
 from shaketable.corruptions.suites.per_feature import METRIC
 from shaketable.evaluation.records import Points, Record
-from shaketable.findings.conditions import Condition
 from shaketable.findings.finding import FINDINGS, FindingKind
-from shaketable.findings.groups import RecordGroups
+from shaketable.findings.groups import Condition, RecordGroups
 from shaketable.findings.risk.finding import is_bounded
 from shaketable.findings.series import ConditionJson, ModelJson
 from shaketable.findings.subgroups.numbers import (

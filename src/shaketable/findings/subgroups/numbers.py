@@ -12,8 +12,7 @@ from shaketable.core.checks import unknown_name
 from shaketable.core.types import FloatArray, IntArray
 from shaketable.evaluation.records import GroupingRecord, Points, Record, Records
 from shaketable.findings.choosing import choose_series
-from shaketable.findings.sequential import allow_for_looks, bound_error, find_unit
-from shaketable.findings.series import refuse_shared
+from shaketable.findings.series import allow_for_looks, bound_error, find_unit, refuse_shared
 from shaketable.statistics import groups
 from shaketable.statistics.difference import excludes_zero, is_shown
 from shaketable.statistics.estimate import Estimate

@@ -18,7 +18,7 @@ from shaketable.corruptions import Clean
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.noise import Noise
 from shaketable.evaluation.records import Record
-from shaketable.evaluation.study_plan import resolve_training
+from shaketable.evaluation.study import resolve_training
 from shaketable.evaluation.trainees import save_model, train_model
 from shaketable.models.feature_scaling import attach_scaling
 from shaketable.statistics import intervals

@@ -28,8 +28,7 @@ from shaketable.evaluation.noise import USUAL_K, Noise, choose_range
 from shaketable.evaluation.records import Records
 from shaketable.evaluation.resolve import check_range, resolve_and_record
 from shaketable.evaluation.store import Store
-from shaketable.evaluation.study import study
-from shaketable.evaluation.study_plan import resolve_training
+from shaketable.evaluation.study import resolve_training, study
 from shaketable.evaluation.trainees import choose_training_bounds, load_trainees, trains_itself
 from shaketable.training.hardening.result import (
     PLAIN,

@@ -1,4 +1,4 @@
-"""Mean score against its variation over conditions: the mCV plot (Dai & Berleant 2022)."""
+"""Tables of scores as figures: mean against variation, and one metric against another."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from shaketable.core.errors import InputError, either
+from shaketable.findings.correlation.finding import AskedCorrelations, find_asked_correlations
 from shaketable.findings.figures.registry import FIGURES, FigureKind
-from shaketable.findings.mcv.finding import ScoreVariation, SetVariation, find_asked
-from shaketable.findings.mcv.score_files import read_scores
+from shaketable.findings.mcv.finding import ScoreVariation, SetVariation, find_asked_variation
+from shaketable.findings.mcv.score_files import ENDINGS, read_scores
 from shaketable.findings.mcv.variation import Variation, VariationTable
 from shaketable.findings.results import Found, as_records
 from shaketable.views.terminal import print_notes
-
-TABLES = (".csv", ".csv.gz", ".parquet")
-"""Endings of tables of scores; any other file is a results file."""
 
 
 def find_variation(
@@ -44,7 +42,7 @@ def find_variation(
         Whether the scores of a table are errors, such as RMSE.
     """
     file = Path(found) if isinstance(found, str | Path) else None
-    is_table = file is not None and file.name.lower().endswith(TABLES)
+    is_table = file is not None and file.name.lower().endswith(ENDINGS)
     of_tables = {
         "names": names,
         "clean": clean,
@@ -57,7 +55,7 @@ def find_variation(
             flag = either(f"--{option.replace('_', '-')}", option)
             raise InputError(f"{flag} is for {kind}, got {str(found)!r}; leave it out")
     if file is None or not is_table:
-        return find_asked(as_records(found), reference=reference, suite=suite)
+        return find_asked_variation(as_records(found), reference=reference, suite=suite)
     rows = read_scores(file, model=names, clean=clean, conditions=conditions)
     table = VariationTable(rows, reference=reference, lower_is_better=lower_is_better)
     columns = list(rows[0].scores) if isinstance(rows[0], Variation) else []
@@ -75,3 +73,19 @@ def find_variation(
 
 
 FIGURES.add("mcv", FigureKind(find_variation, has_numbers=True))
+
+
+def find_correlations(found: Found, *, metric: str = "mscr,mce") -> AskedCorrelations:
+    """One metric against another, one dot per model, with their correlation.
+
+    Parameters
+    ----------
+    found
+        Findings, records or a results file of four models or more on the same data.
+    metric
+        Two metrics with a comma between them, such as ``mscr,error``; see `correlate`.
+    """
+    return find_asked_correlations(as_records(found), metric)
+
+
+FIGURES.add("correlation", FigureKind(find_correlations, has_numbers=True))

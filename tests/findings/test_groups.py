@@ -1,7 +1,7 @@
 """Conditions: names of models and corruptions are unique, and series in one are paired."""
 
 from helpers.records import draw_hits, make_records
-from shaketable.findings.conditions import group_conditions
+from shaketable.findings.groups import group_conditions
 from shaketable.findings.series import group_series, meets_same_noise
 
 SPECS = ("clean", "linf(0.1)", "fog(1)")
