@@ -146,6 +146,8 @@ def test_the_file_must_suit_what_is_written(records, path, to, message):
 
 def test_tables_are_those_of_the_page(results, tmp_path):
     st.export(results, tmp_path / "t.csv", content="tables")
+    path = st.export(results, tmp_path / "t.json", content="tables")
+    check_schema("export", json.loads(path.read_text()))
     frame = pd.read_csv(tmp_path / "t.csv")
     tables = {b.title: b for b in results.blocks() if isinstance(b, Table)}
     assert set(frame["table"]) <= set(tables)

@@ -93,6 +93,23 @@ def test_a_model_fitted_on_a_frame_gets_a_frame():
     assert as_classifier(model, DATA)(X).tolist() == [0, 0, 1, 1]  # warnings are errors here
 
 
+@pytest.mark.parametrize("names", [["width", "count"], None], ids=["frame", "array"])
+def test_a_model_gets_plain_numbers_as_it_was_fitted(names):
+    frame = pd.DataFrame({"width": X[:, 0], "count": [1, 2, 3, 4]})
+    given = []
+
+    class Noting(LogisticRegression):
+        def predict(self, x):
+            given.append(x)
+            return super().predict(x)
+
+    fitted = frame if names else frame.to_numpy()
+    data = make_dataset(frame, DATA.labels)
+    assert as_classifier(Noting().fit(fitted, DATA.labels), data)(data.x).tolist() == [0, 0, 1, 1]
+    assert isinstance(given[0], type(fitted))
+    assert pd.DataFrame(given[0], columns=names).equals(pd.DataFrame(fitted, columns=names))
+
+
 def test_columns_are_matched_by_name():
     frame = pd.DataFrame({"a": X[:, 0], "b": 1 - X[:, 0]})
     model = LogisticRegression().fit(frame, DATA.labels)

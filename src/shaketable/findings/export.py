@@ -102,6 +102,25 @@ class CellsJson(TypedDict):
     cells: list[CellJson]
 
 
+class ShownNumberJson(TypedDict):
+    """A number of a table that is shown; rates are fractions."""
+
+    table: Annotated[str, "Title of the table."]
+    row: Annotated[str, "Texts of the row."]
+    column: Annotated[str, "Heading of the column."]
+    value: float
+    low: float | None
+    high: float | None
+    method: str
+    note: str
+
+
+class TablesJson(TypedDict):
+    """All numbers of all tables."""
+
+    tables: list[ShownNumberJson]
+
+
 class PointsJson(TypedDict):
     """All points of all cells."""
 
@@ -109,8 +128,8 @@ class PointsJson(TypedDict):
 
 
 ExportJson: TypeAlias = Annotated[
-    CellsJson | PointsJson,
-    "File of export with the content cells or points; findings are as described for report",
+    TablesJson | CellsJson | PointsJson,
+    "File of export with the content tables, cells or points; findings are as described for report",
 ]
 
 _VALUES = ("mean", "low", "high", "upper", "sd", "method")

@@ -45,6 +45,20 @@ COLUMNS = {
 }
 
 
+def test_dates_count_from_the_first_and_durations_from_0():
+    days = np.array([3, 1.5, math.nan, 4])
+    frame = pd.DataFrame(
+        {
+            "span": pd.to_timedelta(days, unit="D"),
+            "date": pd.Timestamp("2020-01-01") + pd.to_timedelta(days, unit="D"),
+            "none": pd.Series([pd.NaT] * 4, dtype="datetime64[ns]"),
+        }
+    )
+    data = make_dataset(frame, [0, 1, 0, 1])
+    expected = np.column_stack([days, days - 1.5, np.full(4, math.nan)])
+    np.testing.assert_array_equal(data.x, expected)
+
+
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_a_column_comes_back_with_its_type(kind):
     frame = pd.DataFrame({kind: COLUMNS[kind]})

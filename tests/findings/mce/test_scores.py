@@ -168,7 +168,7 @@ def test_parts_of_the_19_common_corruptions_have_their_scores_without_another_ru
         (gap,) = [d for d in found["suite_differences"] if d["suite"] == name]
         expected = 100 * (parts["dark"].value - parts["bright"].value)
         assert gap["mean"] == pytest.approx(expected)
-        assert f"Difference in {TITLES[metric]}" in text
+        assert f"difference in {TITLES[metric]}" in text
 
 
 def test_a_part_that_was_evaluated_as_a_suite_is_not_shown_twice(of_all_19: Path) -> None:
