@@ -9,7 +9,7 @@ import altair as alt
 from shaketable.findings.mce.scores import Score, Scoreboard
 from shaketable.statistics.estimate import Estimate
 from shaketable.views import drawing
-from shaketable.views.drawing import Chart, Row, make_tooltip
+from shaketable.views.drawing import Chart, Row, make_columns, make_tooltip
 from shaketable.views.text import to_one_line
 
 _VALUE = {"value": "error, %", "low": "95 % interval from, %", "high": "to, %"}
@@ -46,18 +46,16 @@ def _draw_means(board: Scoreboard) -> Chart:
         for score in board.scores
         for ladder in score.ladders
     ]
-    names, noises = board.labels, list(dict.fromkeys(r["noise"] for r in rows))
-    base = drawing.make_chart(rows).encode(
-        y=alt.Y("noise:N", title=None, sort=noises, axis=alt.Axis(grid=True)),
-        yOffset=alt.YOffset("model:N", sort=names),
-        color=drawing.model_colour(names),
+    scale = _make_error_scale(board, rows)
+    dots = drawing.grouped_dots(
+        rows,
+        "noise",
+        title="mean error, per cent" if board.levels > 1 else "error, per cent",
+        scale=scale,
         tooltip=make_tooltip(model="model", noise="noise", **_VALUE),
     )
-    scale = _make_error_scale(board, rows)
-    title = "mean error, per cent" if board.levels > 1 else "error, per cent"
-    dots = drawing.dots_with_bars(base, title=title, scale=scale)
     clean = _draw_clean_rules(board).encode(x=alt.X("value:Q", scale=scale))
-    height = len(noises) * (18 + 12 * len(names))
+    height = len(drawing.list_distinct(rows, "noise")) * (18 + 12 * len(board.scores))
     return alt.layer(clean, *dots).properties(title=_make_title(board), height=height)
 
 
@@ -108,13 +106,7 @@ def _make_error_scale(board: Scoreboard, rows: Sequence[Row]) -> alt.Scale:
 
 
 def _make_row(score: Score, noise: str, estimate: Estimate) -> Row:
-    return {
-        "model": score.label,
-        "noise": noise,
-        "value": 100 * estimate.value,
-        "low": 100 * estimate.low,
-        "high": 100 * estimate.high,
-    }
+    return {"model": score.label, "noise": noise, **make_columns(estimate)}
 
 
 def _make_title(board: Scoreboard) -> str:
