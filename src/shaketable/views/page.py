@@ -143,6 +143,7 @@ def write_blocks(
         sections=[s for s in sections if s.parts or s.place == "method"],
         definitions=[block for block in blocks if isinstance(block, Definition)],
         methods=collect_methods(blocks),
+        has_charts=any(isinstance(block, Chart) for block in blocks),
     )
 
 
