@@ -136,10 +136,9 @@ def test_the_points_that_differ_are_listed():
         "given": ["a", "b"],
         "one_nn": "a",
     }
-    assert found.list_points(1) == [
-        "row 3 is a: forest a, export b, 1-NN undecided",
-        "and 1 more; --json has all of them",
-    ]
+    table = found.blocks()[-1]
+    assert table.header == ["row", "label", "forest", "export", "1-NN"]
+    assert [*table.texts()] == [["3", "a", "a", "b", "undecided"], ["4", "b", "a", "b", "a"]]
 
 
 @pytest.mark.usefixtures("own_directory")

@@ -68,7 +68,7 @@ def test_eps_min_is_that_of_the_norm_of_the_noise_and_of_its_data():
     assert found == [(own, f"linf({linf.epsilon_min!r})"), (own, f"l2({l2.epsilon_min!r})")]
 
 
-@pytest.mark.parametrize(("cells", "more"), [(20, ""), (21, "1 more cells: see .to_frame()")])
+@pytest.mark.parametrize(("cells", "more"), [(20, ""), (21, "1 more cells are left out")])
 def test_up_to_twenty_cells_are_printed(capsys, cells, more):
     specs = [f"linf({i / 100})" for i in range(1, cells)]
     records = evaluate(threshold, (X, Y), specs, k=1)

@@ -115,17 +115,22 @@ def test_on_bands_noise_that_helps_is_found(tmp_path, capsys):
     difference = st.metrics.accuracy_difference(records, plain, corruption=found.target)
     assert difference.value == pytest.approx(found.difference.robust.value, abs=0.03)
     assert "helps" in found._repr_html_()
-    search, test = (b.to_frame() for b in found.blocks() if isinstance(b, Table))
-    assert search["training noise"].tolist() == [c.noise for c in found.candidates]
-    assert search["training noise, note"].dropna().index.tolist() == [
-        i for i, c in enumerate(found.candidates) if c.noise == found.chosen
+    search, test = (b for b in found.blocks() if isinstance(b, Table))
+    assert [(noise.value, noise.note) for noise, *_ in search.rows] == [
+        (c.noise, "chosen" if c.noise == found.chosen else "") for c in found.candidates
     ]
-    assert search["noisy"].tolist() == [c.robust_accuracy for c in found.candidates]
-    assert search["change of noisy, low"].tolist() == [c.robust.low for c in found.candidates]
-    assert search["fits the price"].tolist() == [
-        "yes" if c.fits(found.price) else "no" for c in found.candidates
+    assert [tuple(row[1:]) for row in search.rows] == [
+        (
+            c.size,
+            c.clean_accuracy,
+            c.clean,
+            c.robust_accuracy,
+            c.robust,
+            "yes" if c.fits(found.price) else "no",
+        )
+        for c in found.candidates
     ]
-    assert test["difference"].tolist()[1] == found.difference.robust.value
+    assert test.rows[1][-1] == found.difference.robust
 
 
 @pytest.mark.parametrize(("peak", "last"), [(2, 8), (16, 32), (1000, 64)])

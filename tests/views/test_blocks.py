@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import altair as alt
 import pytest
@@ -209,3 +210,11 @@ def test_text_stands_for_images_where_they_are_not_shown() -> None:
     shown = Entry(Picture("data:,x", "a dog", "class dog"), "row 3")
     assert format_cell(shown, Column("point")) == "class dog (row 3)"
     assert split_cell(shown, Column("point")) == ("class dog", ["row 3"])
+
+
+def test_a_page_without_charts_has_no_scripts(tmp_path: Path) -> None:
+    images = Images([Picture("data:,x", "a dog", "dog")], beneath="data:,y")
+    page.write_blocks(tmp_path / "p.html", [Heading("", "images"), images], title="", lead="")
+    text = (tmp_path / "p.html").read_text(encoding="utf-8")
+    assert "<script" not in text
+    assert '"--beneath: url(data:,y)"' in text

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from shaketable.core.errors import InputError
-from shaketable.statistics.estimate import Estimate
 from shaketable.views import drawing, page
 from shaketable.views.blocks import Chart, Heading
 
@@ -49,7 +48,7 @@ def test_names_in_a_page_cannot_end_its_script(tmp_path: Path) -> None:
 
 def test_a_page_has_the_policy_of_reports(tmp_path: Path) -> None:
     pattern = r'<meta http-equiv="Content-Security-Policy"\s+content="([^"]+)">'
-    report = page.write(tmp_path / "r.html", "views/templates/page.html.j2", title="", notes=[])
+    report = page.write_blocks(tmp_path / "r.html", [], title="", lead="")
     chart = drawing.save_chart(drawing.horizontal_rule(0), tmp_path / "m.html").read_text("utf-8")
     found = re.findall(pattern, chart[: chart.index("<script")])
     head = html.unescape(report.read_text("utf-8").partition("<style")[0])
@@ -100,11 +99,6 @@ def test_figures_of_a_page_are_numbered(tmp_path: Path) -> None:
     blocks = [Heading("Lines", "lines"), *(Chart(lambda c=c: c, "") for c in charts)]  # type: ignore[misc]
     path = page.write_blocks(tmp_path / "p.html", blocks, title="", lead="")
     assert re.findall(r'<figure id="([^"]+)"', path.read_text("utf-8")) == ["figure-1", "figure-2"]
-
-
-def test_an_upper_bound_is_the_upper_end():
-    upper = page._environment("shaketable").filters["upper"]
-    assert upper(Estimate(0.1, 0.05, 0.25, 0.95, "by hand")) == "25.00%"
 
 
 def test_a_figure_says_what_it_shows_to_those_who_cannot_see_it(tmp_path: Path) -> None:

@@ -17,8 +17,9 @@ from shaketable.core.norms import norm_title
 from shaketable.core.types import Array
 from shaketable.data.dataset import Dataset, LabelJson
 from shaketable.separations.one_nn import OneNN, RangeJson
+from shaketable.views.blocks import Block, Column, Sentence, Table
 from shaketable.views.numbers import format_share
-from shaketable.views.terminal import Displayed, print_lines
+from shaketable.views.terminal import Displayed
 
 Ties: TypeAlias = Literal["neither", "majority"]
 
@@ -77,15 +78,9 @@ class DifferingPoint:
     nearest: Any
     """Label of 1-NN; None if several training points are nearest and none decides."""
 
-    def describe(self, names: tuple[str, str]) -> str:
-        """Return the point and its labels as one line."""
-        nearest = "undecided" if self.nearest is None else self.nearest
-        labels = ", ".join(f"{name} {label}" for name, label in zip(names, self.given, strict=True))
-        return f"row {self.row} is {self.label}: {labels}, 1-NN {nearest}"
-
 
 @dataclass(frozen=True)
-class Agreement:
+class Agreement(Displayed):
     r"""How often each of two models agrees with 1-NN where they differ from each other.
 
     .. math:: s_1 = b / n, \quad s_2 = c / n
@@ -180,11 +175,24 @@ class Agreement:
             ],
         }
 
-    def list_points(self, most: int = 10) -> list[str]:
-        """Return one line for each of the first `most` points, and how many more there are."""
-        lines = [point.describe(self.names) for point in self.points[:most]]
-        more = len(self.points) - most
-        return [*lines, f"and {more} more; --json has all of them"] if more > 0 else lines
+    def blocks(self) -> list[Block]:
+        """Return which of the two labels more like 1-NN, and the points on which they differ."""
+        rows = [[*map(str, (p.row, p.label, *p.given)), _name_nearest(p)] for p in self.points]
+        return [
+            Sentence(str(self)),
+            *([Sentence(self.words)] if self.differing else []),
+            Table(
+                f"points that {self.names[0]} and {self.names[1]} label differently",
+                [*map(Column, ("row", "label", *self.names, "1-NN"))],
+                rows,
+                limit=10,
+                what="points",
+            ),
+        ]
+
+
+def _name_nearest(point: DifferingPoint) -> str:
+    return "undecided" if point.nearest is None else str(point.nearest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,17 +238,16 @@ class Agreements(Displayed):
             "pairs": [pair.json() for pair in self.pairs],
         }
 
-    def print(self) -> None:
-        """Print accuracies, every two models, and points on which they differ."""
+    def blocks(self) -> list[Block]:
+        """Return accuracies, every two models, and points on which they differ."""
         low, high = self.one_nn
         share = f"{100 * low:.2f}" if low == high else f"{100 * low:.2f} to {100 * high:.2f}"
-        norm = norm_title(self.nearest.p)
-        n = len(self.nearest.y)
-        print_lines(f"{self.data.name}: {n} test points; {norm} 1-NN has {share} %")
-        for name, value in self.accuracy.items():
-            print_lines(f"{name} has {format_share(value)}")
-        for pair in self.pairs:
-            print_lines("", pair, *([pair.words] if pair.differing else []), *pair.list_points())
+        accuracies = Table(
+            f"accuracy on {len(self.nearest.y)} test points of {self.data.name}",
+            (Column("model"), Column("accuracy", "rate")),
+            [(f"{norm_title(self.nearest.p)} 1-NN", share), *self.accuracy.items()],
+        )
+        return [accuracies, *(block for pair in self.pairs for block in pair.blocks())]
 
 
 def agreement(

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict, cast
 from shaketable.cli.flags import add_options
 from shaketable.cli.output import print_json
 from shaketable.models.options import RecipeChoice, split_weights
-from shaketable.views.terminal import print_lines, print_notes, print_table
+from shaketable.views.blocks import Column, Table
+from shaketable.views.terminal import print_blocks, print_lines, print_notes
 
 if TYPE_CHECKING:
     from shaketable.training.options import TrainOptions
@@ -148,20 +149,18 @@ def _print_curve(trained: Trained) -> None:
     """Print some epochs of the learning curve, the last one among them."""
     step = -(-len(trained.curve) // _SHOWN)
     shown = trained.curve[::-1][::step][::-1]
-    rows = [
-        [
-            str(result.epoch),
-            f"{result.loss:.4f}",
-            f"{100 * result.accuracy:.2f}",
-            "" if result.held_out is None else f"{100 * result.held_out:.2f}",
-            f"{result.rate:.4g}",
-            f"{result.seconds:.1f}",
-        ]
-        for result in shown
-    ]
     title = (
         f"{trained.network}, {trained.parameters:,} parameters, trained with "
-        f"{trained.info['noise']}: accuracy in % on training points as the network got them, and "
-        "on clean points that were held out"
+        f"{trained.info['noise']}: accuracy on training points as the network got them, and on "
+        "clean points that were held out"
     )
-    print_table(title, ["epoch", "loss", "training", "held out", "rate", "seconds"], rows)
+    columns = (
+        Column("epoch", "count"),
+        Column("loss", "number"),
+        Column("training", "rate"),
+        Column("held out", "rate"),
+        Column("rate", "number"),
+        Column("seconds", "number"),
+    )
+    rows = [(e.epoch, e.loss, e.accuracy, e.held_out, e.rate, e.seconds) for e in shown]
+    print_blocks([Table(title, columns, rows, limit=len(rows))])

@@ -23,7 +23,10 @@ from shaketable.data.bounds import Bounds, BoundsLike, as_bounds
 from shaketable.data.columns import Columns
 from shaketable.data.dataset import Dataset, as_floats
 from shaketable.data.images import have_image_scale, have_image_shape
-from shaketable.views import images, page
+from shaketable.views import images
+from shaketable.views.blocks import Block, Heading, Images
+from shaketable.views.blocks import Picture as ShownPicture
+from shaketable.views.numbers import format_distance
 
 FORMATS = (".html", ".png")
 """Endings of the files that a gallery can be saved as."""
@@ -33,6 +36,11 @@ MIN_WIDTH = 128
 
 _COLUMNS, _GAP = 7, 8  # images per row of a sheet, and pixels between them
 _MAX_SIDE = 1024  # pixels of an image on a page
+_LEAD = "Is the corruption visible? Point at an image to see the original in its place."
+_DISTANCES = (
+    "Below every image: its distance from the original in each norm, on a scale from 0 (black) to "
+    "1 (white); in L0, the share of values that changed"
+)
 _WITHOUT_ALPHA = {"first": ":, :3", "last": "..., :3", "either": "..., :3"}  # by place of channels
 
 
@@ -47,6 +55,16 @@ class Picture:
     distances: dict[str, float]
     """Distances by norm, on the scale from 0 to 1: that of the corruption, L2 and L-inf."""
 
+    def show(self) -> ShownPicture:
+        """Return the image with its name and its distances."""
+        about = f"The image under {self.name}" if self.distances else "The original image"
+        distances = "; ".join(
+            f"{norm}{' share' if norm == 'L0' else ''} {format_distance(distance)}"
+            for norm, distance in self.distances.items()
+        )
+        note = f"{self.name}: {distances}" if distances else self.name
+        return ShownPicture(images.to_data_uri(self.image, max_side=_MAX_SIDE), about, note)
+
 
 @dataclass(frozen=True, eq=False)
 class Gallery:
@@ -54,6 +72,11 @@ class Gallery:
 
     title: str
     pictures: tuple[Picture, ...]
+
+    def blocks(self) -> list[Block]:
+        """Return the images, each with its distance from the original."""
+        shown = [picture.show() for picture in self.pictures]
+        return [Heading("", "images"), Images(shown, _DISTANCES, beneath=shown[0].address)]
 
     def sheet(self) -> Array:
         """Return all images as one, in rows of seven, small ones enlarged: uint8, (h, w, c)."""
@@ -79,15 +102,9 @@ class Gallery:
                 f"a gallery's file must end in {' or '.join(FORMATS)}, got {str(path)!r}; rename it"
             )
         if suffix == ".html":
-            return page.write(
-                path,
-                "corruptions/gallery.html.j2",
-                figures={},
-                title=self.title,
-                pictures=[
-                    (p, images.to_data_uri(p.image, max_side=_MAX_SIDE)) for p in self.pictures
-                ],
-            )
+            from shaketable.views import page  # loads the charts
+
+            return page.write_blocks(path, self.blocks(), title=self.title, lead=_LEAD)
         with write_beside(path, "gallery") as beside:
             beside.write_bytes(images.encode_png(self.sheet()))
         return path

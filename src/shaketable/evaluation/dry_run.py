@@ -31,9 +31,10 @@ from shaketable.evaluation.store_rows import encode
 from shaketable.evaluation.study import Task, plan_study
 from shaketable.evaluation.trainees import load_trainees, train_model
 from shaketable.models.classifier import Classifier, as_classifier
+from shaketable.views.blocks import Block, Column, Sentence, Table
 from shaketable.views.numbers import format_bytes, format_seconds, format_spec
 from shaketable.views.progress import show_progress
-from shaketable.views.terminal import Displayed, print_lines, print_table
+from shaketable.views.terminal import Displayed
 
 T = TypeVar("T")
 
@@ -196,8 +197,8 @@ class DryRun(Displayed):
             "samples": [cast(SampleJson, asdict(sample)) for sample in self.samples],
         }
 
-    def print(self) -> None:
-        """Print the numbers, and one row per sample."""
+    def blocks(self) -> list[Block]:
+        """Return the numbers, and a table with one row per sample."""
         several, most = len(self.copies) > 1, "at most " if self.stops else ""
         factors = (
             f"{_count(self.models, 'model')} x {_count(self.regimes, 'training noise')} x "
@@ -205,41 +206,51 @@ class DryRun(Displayed):
         )
         if several:
             factors += f" x {len(self.copies)} numbers of noisy copies"
-        print_lines(
-            f"trainings: {most}{self.trainings} on {self.data} ({factors})",
-            f"cells: {most}{self.cells} ({self.tests} per training: clean points and "
-            f"{_count(self.tests - 1, 'test noise')})",
-        )
-        if not self.new:
-            print_lines(
-                f"{self.store} has {self.known} of the cells; left: {_count(self.todo, 'training')}"
-            )
-        if not self.samples:
-            return
-        start = " and a few seconds to start them" if self.processes > 1 else ""
-        print_lines(
-            f"time: {most}about {format_seconds(self.seconds)} with "
-            f"{_count(self.processes, 'process')}{start}, {format_seconds(self.work)} of work",
-            f"size: {most}about {format_bytes(self.bytes)} {'' if self.new else 'more '}in "
-            f"{self.store or 'a results file, which --store names'}",
-        )
-        rows = [
-            [
-                sample.model,
-                format_spec(sample.train) + (f", k = {sample.k}" if several else ""),
-                str(sample.trainings),
-                f"{sample.points} of {sample.of}",
-                format_seconds(sample.training_seconds),
-                format_seconds(sample.test_seconds),
-            ]
-            for sample in self.samples
+        tests = f"clean points and {_count(self.tests - 1, 'test noise')}"
+        blocks: list[Block] = [
+            Sentence(f"{most}{self.trainings} on {self.data} ({factors})", "trainings"),
+            Sentence(f"{most}{self.cells} ({self.tests} per training: {tests})", "cells"),
         ]
-        print_table(
-            "Measured: one training of every model and noise, and its tests"
-            + (", extrapolated to all points" if self.extrapolated else ""),
-            ["model", "training noise", "left", "points trained on", "training", "tests"],
-            rows,
-        )
+        if not self.new:
+            left = f"left: {_count(self.todo, 'training')}"
+            blocks.append(Sentence(f"{self.store} has {self.known} of the cells; {left}"))
+        if not self.samples:
+            return blocks
+        start = " and a few seconds to start them" if self.processes > 1 else ""
+        return [
+            *blocks,
+            Sentence(
+                f"{most}about {format_seconds(self.seconds)} with "
+                f"{_count(self.processes, 'process')}{start}, {format_seconds(self.work)} of work",
+                "time",
+            ),
+            Sentence(
+                f"{most}about {format_bytes(self.bytes)} {'' if self.new else 'more '}in "
+                f"{self.store or 'a results file, which --store names'}",
+                "size",
+            ),
+            Table(
+                "Measured: one training of every model and noise, and its tests"
+                + (", extrapolated to all points" if self.extrapolated else ""),
+                (
+                    *map(Column, ("model", "training noise")),
+                    Column("left", "count"),
+                    *map(Column, ("points trained on", "training", "tests")),
+                ),
+                [
+                    (
+                        sample.model,
+                        format_spec(sample.train) + (f", k = {sample.k}" if several else ""),
+                        sample.trainings,
+                        f"{sample.points} of {sample.of}",
+                        format_seconds(sample.training_seconds),
+                        format_seconds(sample.test_seconds),
+                    )
+                    for sample in self.samples
+                ],
+                limit=200,
+            ),
+        ]
 
 
 def dry_run(

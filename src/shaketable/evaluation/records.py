@@ -17,12 +17,12 @@ from shaketable.core.types import IntArray
 from shaketable.corruptions.suites.suite import SuiteKind, suite_kind
 from shaketable.separations.separation import SeparationRecord
 from shaketable.statistics.sequences import Unit
-from shaketable.views.terminal import Displayed, print_lines, print_table
+from shaketable.views.blocks import Block, Column, Table
+from shaketable.views.terminal import Displayed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_SHOWN = 20  # cells that are printed at most
 
 CLEAN = "clean"
 """Spec of points that are not corrupted."""
@@ -282,16 +282,18 @@ class Records(Displayed):
     def __repr__(self) -> str:
         return f"<Records: {len(self)} cells, models {', '.join(self.models)}>"
 
-    def print(self) -> None:
-        """Print one row per cell, up to 20."""
-        rows = [
-            [c.model, c.corruption, str(c.n), str(c.k), f"{100 * c.accuracy:.2f}"]
-            for c in self.cells[:_SHOWN]
-        ]
-        header = ["model", "corruption", "points", "draws", "accuracy, %"]
-        print_table(f"{len(self)} cells: shares of draws classified correctly", header, rows)
-        if len(self) > _SHOWN:
-            print_lines(f"{len(self) - _SHOWN} more cells: see .to_frame()")
+    def blocks(self) -> list[Block]:
+        """Return a table with one row per cell."""
+        columns = (
+            Column("model"),
+            Column("corruption"),
+            Column("points", "count"),
+            Column("draws", "count"),
+            Column("accuracy", "rate"),
+        )
+        rows = [(c.model, c.corruption, c.n, c.k, c.accuracy) for c in self.cells]
+        title = f"{len(self)} cells: shares of draws classified correctly"
+        return [Table(title, columns, rows, what="cells")]
 
     @cached_property
     def models(self) -> list[str]:

@@ -20,10 +20,9 @@ from shaketable.evaluation.records import DEVICE, Record
 from shaketable.statistics.difference import is_shown
 from shaketable.statistics.estimate import Estimate, EstimateWithMethodJson
 from shaketable.statistics.intervals import mean_difference, mean_difference_over_runs
-from shaketable.views.numbers import format_entry, format_spec
-from shaketable.views.terminal import Displayed, print_lines, print_table
-
-_SHOWN = 20  # differences that are printed at most
+from shaketable.views.blocks import Block, Column, Entry, Sentence, Table
+from shaketable.views.numbers import format_spec
+from shaketable.views.terminal import Displayed
 
 
 class ChangeJson(TypedDict):
@@ -241,33 +240,32 @@ class Rerun(Displayed):
             ],
         }
 
-    def print(self) -> None:
-        """Print whether it agrees, what differs, and versions then and now."""
-        print_lines(self.verdict)
+    def blocks(self) -> list[Block]:
+        """Return whether it agrees, versions then and now, and what differs."""
         changed = [f"{name} {then} then, {now} now" for name, (then, now) in self.versions.items()]
         if self.platform[0] != self.platform[1]:
             changed.append("platform {} then, {} now".format(*self.platform))
+        blocks: list[Block] = [Sentence(self.verdict)]
         if changed:
-            print_lines(f"other versions: {'; '.join(changed)}")
+            blocks.append(Sentence("; ".join(changed), "other versions"))
         if self.changes:
-            print_table(
-                "mean accuracy in %, and now minus then in percentage points with its 95 % "
-                "interval; * more than chance explains",
-                ["model", "training noise", "test noise", "cells", "then", "now", "difference"],
-                [_make_row(change) for change in self.changes[:_SHOWN]],
-            )
-        if len(self.changes) > _SHOWN:
-            print_lines(f"{len(self.changes) - _SHOWN} more differ: see --json")
+            blocks.append(_tabulate_changes(self.changes))
         if self.others:
-            print_lines(
-                f"{self.others} more cells in the file cannot be made again: it does not say by "
-                "which command they were made"
+            blocks.append(
+                Sentence(
+                    f"{self.others} more cells in the file cannot be made again: it does not say "
+                    "by which command they were made"
+                )
             )
         if self.failures:
-            print_lines(
-                f"not compared: what failed then, {len(self.failures)} in the file, the first "
-                f"with: {self.failures[0]}"
+            blocks.append(
+                Sentence(
+                    f"what failed then, {len(self.failures)} in the file, the first with: "
+                    f"{self.failures[0]}",
+                    "not compared",
+                )
             )
+        return blocks
 
 
 def compare_cells(
@@ -338,13 +336,27 @@ def _make_change(pairs: Sequence[tuple[Record, Record]], judged: int) -> Change:
     )
 
 
-def _make_row(change: Change) -> list[str]:
-    return [
-        change.model,
-        format_spec(change.train),
-        format_spec(change.corruption),
-        f"{change.cells} of {change.runs}",
-        f"{100 * change.then:.2f}",
-        f"{100 * change.now:.2f}",
-        format_entry(change.difference, signed=True) + " *" * change.shown,
-    ]
+def _tabulate_changes(changes: Sequence[Change]) -> Table:
+    return Table(
+        "mean accuracy, and now minus then with its 95 % interval",
+        (
+            *map(Column, ("model", "training noise", "test noise", "cells")),
+            Column("then", "rate"),
+            Column("now", "rate"),
+            Column("difference", "points"),
+        ),
+        [
+            (
+                c.model,
+                format_spec(c.train),
+                format_spec(c.corruption),
+                f"{c.cells} of {c.runs}",
+                c.then,
+                c.now,
+                Entry(c.difference, shown=c.shown),
+            )
+            for c in changes
+        ],
+        shown="more than chance explains",
+        what="differences",
+    )

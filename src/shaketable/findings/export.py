@@ -33,9 +33,9 @@ from shaketable.findings.page import describe_suites
 from shaketable.findings.provenance import list_settings
 from shaketable.findings.results import Found, Results, as_results, find
 from shaketable.statistics.estimate import Estimate
-from shaketable.views.blocks import Table
+from shaketable.views.blocks import Column, Table
 from shaketable.views.formats import Markdown
-from shaketable.views.terminal import print_lines, print_table, render
+from shaketable.views.terminal import print_blocks, print_lines, render
 from shaketable.views.text import make_visible
 
 if TYPE_CHECKING:
@@ -426,7 +426,8 @@ def _print_section(results: Results) -> None:
     )
     results.print()
     settings = list_settings(results.records, describe_suites(results))
-    print_table("How it was measured", ["setting", "value"], list(settings.items()))
+    columns = Column("setting"), Column("value")
+    print_blocks([Table("How it was measured", columns, [*settings.items()], limit=200)])
 
 
 def _make_metric(headline: Headline) -> dict[str, Any]:

@@ -226,7 +226,20 @@ class Audit(Displayed):
         print_notes(self.separation.notes)
 
     def json(self) -> AuditJson:
-        """Return the separation and what to check as one JSON object."""
+        """Return the separation and what to check as one JSON object.
+
+        Returns
+        -------
+        AuditJson
+            Keys as in ``shaketable separation --json``.
+
+        Examples
+        --------
+        >>> import shaketable as st
+        >>> data = st.make_dataset([[0.0], [1.0], [9.0]], ["a", "b", "b"])
+        >>> st.audit(st.separation(data), data).json()["pair"]
+        (0, 1)
+        """
         s, data = self.separation, self.data
         gaps = list_gaps(data, s.pair, s.p)
         first, second = s.pair

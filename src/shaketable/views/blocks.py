@@ -234,6 +234,8 @@ class Images:
     pictures: Sequence[Picture]
     caption: str = ""
     level: Level = "summary"
+    beneath: str = ""
+    """Address of an image that takes the place of the one that is pointed at; empty for none."""
 
 
 @dataclass(frozen=True)

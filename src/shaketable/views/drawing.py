@@ -17,6 +17,7 @@ import numpy as np
 
 from shaketable.core.errors import InputError
 from shaketable.core.writing import write_beside
+from shaketable.statistics.estimate import Estimate
 from shaketable.views.text import make_all_visible, to_one_line
 
 Chart: TypeAlias = (
@@ -125,6 +126,21 @@ def make_chart(rows: Iterable[Row]) -> alt.Chart:
     return alt.Chart({"values": tuple(rows)})
 
 
+def make_columns(e: Estimate, name: str = "") -> Row:
+    """Columns of an estimate in per cent: value, low and high, or those of a name.
+
+    >>> make_columns(Estimate(0.5, 0.25, 0.75, 0.95, "by hand"), "clean")
+    {'clean': 50.0, 'clean_low': 25.0, 'clean_high': 75.0}
+    """
+    columns = (name, f"{name}_low", f"{name}_high") if name else ("value", "low", "high")
+    return dict(zip(columns, (100 * e.value, 100 * e.low, 100 * e.high), strict=True))
+
+
+def list_distinct(rows: Iterable[Row], field: str) -> list[Any]:
+    """Return the values of a field, each once, in order."""
+    return list(dict.fromkeys(row[field] for row in rows))
+
+
 def line_with_bars(base: alt.Chart, *, title: str, scale: alt.Scale) -> tuple[alt.Chart, ...]:
     """Points joined by a line, each with its interval from ``low`` to ``high``."""
     y, low = (alt.Y(f"{name}:Q", title=title, scale=scale) for name in ("value", "low"))
@@ -142,6 +158,31 @@ def dots_with_bars(base: alt.Chart, *, title: str, scale: alt.Scale) -> tuple[al
         base.mark_rule(strokeWidth=2).encode(low, alt.X2("high:Q")),
         base.mark_point(filled=True, size=80, opacity=1).encode(x),
     )
+
+
+def grouped_dots(
+    rows: Sequence[Row],
+    field: str,
+    *,
+    title: str,
+    scale: alt.Scale,
+    tooltip: Sequence[alt.Tooltip],
+    groups: str | None = None,
+    legend: bool = True,
+) -> tuple[alt.Chart, ...]:
+    """Points with their intervals, one row per value of a field, and one line of it per model.
+
+    `title` is that of the values, `groups` that of the field.
+    """
+    names = list_distinct(rows, "model")
+    order = list_distinct(rows, field)
+    base = make_chart(rows).encode(
+        y=alt.Y(f"{field}:N", title=groups, sort=order, axis=alt.Axis(grid=True)),
+        yOffset=alt.YOffset("model:N", sort=names),
+        color=model_colour(names, legend=legend),
+        tooltip=list(tooltip),
+    )
+    return dots_with_bars(base, title=title, scale=scale)
 
 
 def vertical_rule(x: float, text: str = "", *, scale: alt.Scale = _DEFAULT) -> Chart:

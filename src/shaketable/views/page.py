@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import count
@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 
 from shaketable.core.errors import InputError
 from shaketable.core.writing import write_beside
-from shaketable.views import drawing, numbers
+from shaketable.views import drawing
 from shaketable.views.blocks import (
     Block,
     Cell,
@@ -38,14 +38,10 @@ from shaketable.views.text import (
     end_sentence,
     make_all_visible,
     make_visible,
-    to_sentence,
 )
 
 ENDINGS = (".html", ".htm")
 """Endings of the files that a page can be written to."""
-
-MAX_COMPARISONS = 45
-"""Differences of two models that a table lists at most."""
 
 
 @dataclass(frozen=True)
@@ -60,48 +56,6 @@ class Figure:
     """Pixels below which it scrolls rather than shrinks; 0 for none."""
     own_size: bool = False
     """Whether it has a width of its own, and shrinks as a whole where that is too much."""
-
-
-def write(
-    path: str | Path,
-    template: str,
-    *,
-    figures: Mapping[str, Sequence[Figure]] | None = None,
-    **content: Any,
-) -> Path:
-    """Fill in a template and write it as one file; a failure leaves an older file as it was.
-
-    `template` is a path below the package ``shaketable``; `figures` are numbered in order.
-    """
-    path = Path(path)
-    if path.suffix.lower() not in ENDINGS:
-        raise InputError(
-            f"a page's file must end in {' or '.join(ENDINGS)}, got {str(path)!r}; rename it"
-        )
-    number = count(1)
-    page = (
-        _environment("shaketable")
-        .get_template(template)
-        .render(
-            **content,
-            figures={
-                place: [replace(f, id=f"figure-{next(number)}") for f in group]
-                for place, group in (figures or {}).items()
-            },
-            theme=drawing.make_theme(
-                ink="var(--ink)",
-                faint="var(--faint)",
-                grid="var(--line)",
-                background="transparent",
-                colours=[f"var(--c{i})" for i in range(1, len(drawing.COLOURS) + 1)],
-            ),
-            policy=drawing.POLICY,
-            vega=_bundle_vega(),
-        )
-    )
-    with write_beside(path, "report") as beside:
-        beside.write_text(page, encoding="utf-8")
-    return path
 
 
 def write_blocks(
@@ -131,19 +85,40 @@ def write_blocks(
     pathlib.Path
         The path of the page.
     """
+    path = Path(path)
+    if path.suffix.lower() not in ENDINGS:
+        raise InputError(
+            f"a page's file must end in {' or '.join(ENDINGS)}, got {str(path)!r}; rename it"
+        )
     blocks = [*number_places(blocks)]
     headline, sections = make_sections(blocks)
-    return write(
-        path,
-        "views/templates/frame.html.j2",
-        title=title,
-        lead=lead,
-        notes=notes,
-        headline=headline,
-        sections=[s for s in sections if s.parts or s.place == "method"],
-        definitions=[block for block in blocks if isinstance(block, Definition)],
-        methods=collect_methods(blocks),
+    has_charts = any(isinstance(block, Chart) for block in blocks)
+    page = (
+        _environment()
+        .get_template("frame.html.j2")
+        .render(
+            title=title,
+            lead=lead,
+            notes=notes,
+            headline=headline,
+            sections=[s for s in sections if s.parts or s.place == "method"],
+            definitions=[block for block in blocks if isinstance(block, Definition)],
+            methods=collect_methods(blocks),
+            theme=drawing.make_theme(
+                ink="var(--ink)",
+                faint="var(--faint)",
+                grid="var(--line)",
+                background="transparent",
+                colours=[f"var(--c{i})" for i in range(1, len(drawing.COLOURS) + 1)],
+            ),
+            policy=drawing.POLICY,
+            has_charts=has_charts,
+            vega=_bundle_vega() if has_charts else "",
+        )
     )
+    with write_beside(path, "report") as beside:
+        beside.write_text(page, encoding="utf-8")
+    return path
 
 
 def make_sections(
@@ -179,9 +154,7 @@ def _prepare(block: Block, names: Iterator[str]) -> Markup:
     """Fill in the macro of a block."""
     content: dict[str, Any] = {"block": block}
     if isinstance(block, Chart):
-        content["figures"] = [
-            replace(figure, id=next(names)) for figure in _make_block_figures(block)
-        ]
+        content["figures"] = [replace(figure, id=next(names)) for figure in _make_figures(block)]
     elif isinstance(block, Table):
         columns = [block.columns[i] for i in block.used]
         content["headings"] = [
@@ -194,7 +167,8 @@ def _prepare(block: Block, names: Iterator[str]) -> Markup:
             for row in block.rows[: block.limit]
         ]
     name = type(block).__name__.lower()
-    return render("shaketable", "views/templates/blocks.html.j2", name, **content)
+    macros = _environment().get_template("blocks.html.j2").module
+    return Markup(getattr(macros, name)(**content))
 
 
 @dataclass(frozen=True)
@@ -226,78 +200,21 @@ class _Cell:
         return cls(text or missing, small, style, entry.heat, picture, entry.about)
 
 
-def _make_block_figures(block: Chart) -> list[Figure]:
+def _make_figures(block: Chart) -> Iterator[Figure]:
+    """One figure per panel; the id of a figure is that of its place on the page."""
     charts = block.draw()
-    if isinstance(charts, Sequence):
-        return make_small_figures(charts, heading=block.title, caption=block.caption, place="")
-    return make_figures(
-        charts, caption=block.caption, min_width=block.min_width, own_size=block.own_size
-    )
-
-
-def render(package: str, template: str, macro: str, **content: Any) -> Markup:
-    """Fill in a macro of a template that lies in a package, and return its HTML.
-
-    Templates of other packages may import the macros of ours, such as ``estimate`` and ``table``
-    from ``views/templates/parts.html.j2``.
-    """
-    module = _environment(package).get_template(template).module
-    return Markup(getattr(module, macro)(**content))
-
-
-def make_figures(
-    chart: drawing.Chart,
-    *,
-    caption: str,
-    place: str = "",
-    min_width: int = 0,
-    own_size: bool = False,
-) -> list[Figure]:
-    """Make one figure per panel of a chart.
-
-    Parameters
-    ----------
-    chart
-        Any chart of `drawing`.
-    caption
-        What to see in it.
-    place
-        Unique on the page; the figures' anchors begin with it.
-    min_width
-        Pixels below which a figure scrolls rather than shrinks; 0 for none.
-    own_size
-        Whether the chart keeps its own width; by default figures are as wide as the page.
-    """
-    spec = _to_spec(chart)
-    title = spec["title"]
-    titles, panels = [title], [spec]
-    if "vconcat" in spec:
-        panels = spec["vconcat"]
-        titles = [f"{title}: {panel['title']}" for panel in panels]
-    return [
-        Figure(
-            f"{place}-figure-{number}",
-            name,
-            caption,
-            _make_panel(panel, name, spec["datasets"], own_size=own_size),
-            min_width,
-            own_size,
-        )
-        for number, (name, panel) in enumerate(zip(titles, panels, strict=True), start=1)
-    ]
-
-
-def make_small_figures(
-    panels: Sequence[drawing.Chart], *, heading: str, caption: str, place: str
-) -> list[Figure]:
-    """Make one figure per panel, for a grid of small ones under a common heading."""
-    figures = []
-    for number, panel in enumerate(panels, start=1):
-        spec = _to_spec(panel)
-        title, about = spec["title"], f"{heading}: {spec['title']}"
-        content = _make_panel(spec, about, spec["datasets"], own_size=False)
-        figures.append(Figure(f"{place}-figure-{number}", title, caption, content, 0))
-    return figures
+    if isinstance(charts, Sequence):  # small panels under a common heading
+        for chart in charts:
+            spec = _to_spec(chart)
+            about = f"{block.title}: {spec['title']}"
+            content = _make_panel(spec, about, spec["datasets"], own_size=False)
+            yield Figure("", spec["title"], block.caption, content, 0)
+        return
+    spec = _to_spec(charts)
+    for panel in spec.get("vconcat", [spec]):
+        name = spec["title"] if panel is spec else f"{spec['title']}: {panel['title']}"
+        content = _make_panel(panel, name, spec["datasets"], own_size=block.own_size)
+        yield Figure("", name, block.caption, content, block.min_width, block.own_size)
 
 
 def _to_spec(chart: drawing.Chart) -> dict[str, Any]:
@@ -324,34 +241,22 @@ def _make_panel(
 
 
 @cache
-def _environment(package: str) -> jinja2.Environment:
-    """Templates of a package, and ours."""
+def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
-        loader=jinja2.ChoiceLoader(
-            [jinja2.PackageLoader(package, ""), jinja2.PackageLoader("shaketable", "")]
-        ),
+        loader=jinja2.PackageLoader("shaketable.views"),
         autoescape=True,
         finalize=lambda value: make_visible(value) if type(value) is str else value,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        "percent": numbers.format_percent,
-        "signed": numbers.format_change,
-        "interval": numbers.format_interval,
-        "points": numbers.format_points,
-        "points_interval": numbers.format_points_interval,
-        "number": numbers.format_distance,
-        "short": numbers.format_short_distance,
-        "sentence": to_sentence,
-        "upper": lambda value: numbers.format_bound(value.high),
-        "at_most": numbers.format_bound,
+    filters: dict[str, Callable[..., Any]] = {
         "stop": end_sentence,
         "capital": begin_sentence,
         "card": lambda card: split_cell(card.value, Column(card.name, card.kind)),
         "lower_marks": _lower_marks,
     }
+    environment.filters |= filters
     return environment
 
 

@@ -14,6 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal
 
+from shaketable.core.errors import either
 from shaketable.views.blocks import Block, Card, Cards, Facts, Heading, Sentence, Table, format_card
 from shaketable.views.formats import Html, TableFormat
 from shaketable.views.text import make_visible
@@ -157,7 +158,8 @@ def _print_table_block(table: Table) -> None:
     if table.shown and table.has_shown:
         print_lines(f"* {table.shown}")
     if table.left_out:
-        print_lines(f"{table.left_out} more {table.what} are left out; --json and pages have more")
+        more = either("--json and pages have more", "to_frame has all")
+        print_lines(f"{table.left_out} more {table.what} are left out; {more}")
 
 
 def _print_card(card: Card) -> None:

@@ -10,7 +10,11 @@ from shaketable.core.errors import InputError
 from shaketable.core.norms import pnorm
 from shaketable.core.types import FloatArray, KeyArray
 from shaketable.corruptions.balls import numbers as balls
-from shaketable.corruptions.balls.charts import print_overlap, print_shares, print_volumes
+from shaketable.corruptions.balls.charts import (
+    tabulate_overlaps,
+    tabulate_shares,
+    tabulate_volumes,
+)
 from shaketable.corruptions.balls.numbers import (
     log_volume,
     overlap,
@@ -206,17 +210,15 @@ def test_what_is_no_ball_is_an_error(change: dict[str, float], rule: str) -> Non
         overlap(settings.pop("p"), settings.pop("q"), **settings)  # type: ignore[arg-type]  # wrong
 
 
-def test_tables_show_the_numbers(capsys: pytest.CaptureFixture[str]) -> None:
-    print_volumes(volume_table())
-    text = capsys.readouterr().out.split()
-    assert text[text.index("10") :][:3] == ["10", "401.5", "9037"]
+def test_tables_show_the_numbers() -> None:
+    assert ["10", "401.5", "9037"] in [*tabulate_volumes(volume_table()).texts()]
     found = overlap(0, 2, epsilons=[0.01, 0.5], n=20)
-    print_overlap([found])
-    assert capsys.readouterr().out.split()[-6:] == ["L0", "L2(4)", "3072", "0.02083", "1", "48"]
-    print_shares([found])
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert ["0.5", "0.0", "[0.0,", "16.8]", "0.0", "[0.0,", "16.8]"] in lines
-    assert ["0.01", "100.0", "[83.2,", "100.0]", "0.0", "[0.0,", "16.8]"] in lines
+    (row,) = tabulate_overlaps([found]).texts()
+    assert row == ["L0", "L2(4)", "3,072", "0.02083", "1", "48"]
+    assert [*tabulate_shares(found).texts()] == [
+        ["0.01", "100.00 [83.16, 100.00]", "0.00 [0.00, 16.84]"],
+        ["0.5", "0.00 [0.00, 16.84]", "0.00 [0.00, 16.84]"],
+    ]
 
 
 def test_the_points_of_the_two_balls_are_drawn_apart():

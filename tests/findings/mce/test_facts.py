@@ -188,7 +188,7 @@ def test_the_page_has_the_errors_of_the_counts(results, tmp_path):
 
 def test_charts_have_the_intervals_of_the_counts(results):
     (board,) = results.findings["mce"].boards
-    rows = chart_rows(charts.errors_chart([board]))
+    rows = [row for panel in charts.draw_error_panels(board) for row in chart_rows(panel)]
     levels = {(r["model"], r["noise"]): r for r in rows if "low" in r and "noise" in r}
     for model, hits in (("one", A), ("two", B)):
         for spec in NORMS:

@@ -54,7 +54,7 @@ def test_the_axis_of_errors_is_reversed():
 
 
 def test_effects_are_drawn_with_their_intervals(board):
-    rows = [r for r in chart_rows(effects_chart([board])) if "noise" in r]
+    rows = [r for r in chart_rows(effects_chart(board)) if "noise" in r]
     intervals = {(r["model"], r["noise"]): (r["value"], r["low"], r["high"]) for r in rows}
     for entry in board.entries:
         for main in entry.effects.main:

@@ -148,7 +148,7 @@ def test_page_and_chart_have_every_group(tmp_path: Path, records: Records) -> No
             assert row[:3] == [label, group.label, str(group.n)]
             assert format_bound(group.error.high) in row[5]
     assert "net: the worst sex is f" in page.text
-    drawn = chart_rows(groups_chart(boards))
+    drawn = [row for board in boards for row in chart_rows(groups_chart(board))]
     assert len(drawn) == sum(len(model.chosen.groups) for b in boards for model in b.models)
     first = boards[0].models[0].chosen.worst
     assert {"group": "f", "value": 100 * first.accuracy.value}.items() <= drawn[0].items()

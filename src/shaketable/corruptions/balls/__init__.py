@@ -1,6 +1,6 @@
 """Balls of the p-norms: points from them, their volumes, and how much they overlap.
 
-`numbers` computes, `charts` draws and prints the results.
+`numbers` computes, `charts` has charts and tables of the results.
 """
 
 from shaketable.core.lazy import attach

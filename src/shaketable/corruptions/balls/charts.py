@@ -13,9 +13,10 @@ from shaketable.core.norms import as_p, norm_title
 from shaketable.core.types import FloatArray
 from shaketable.corruptions.balls.numbers import Overlap, Shares, VolumeFactor, samples
 from shaketable.corruptions.pnorm import Kind
+from shaketable.statistics.estimate import Estimate
 from shaketable.views import drawing
+from shaketable.views.blocks import Column, Table
 from shaketable.views.drawing import HEIGHT, Chart, Row, make_tooltip
-from shaketable.views.terminal import print_table
 
 PAPER_SAMPLES: tuple[tuple[float, Kind], ...] = (
     (0.5, "surface"),
@@ -157,51 +158,64 @@ def _ticks(epsilons: FloatArray) -> list[float]:
     return [t for e in powers for m in (1, 2, 5) for t in [float(f"{m}e{e}")] if low <= t <= high]
 
 
-def print_volumes(table: Sequence[VolumeFactor]) -> None:
-    """Print volume factors, one row per dimension and one column per pair of norms."""
+def tabulate_volumes(table: Sequence[VolumeFactor]) -> Table:
+    """Volume factors, one row per dimension and one column per pair of norms."""
     pairs = list(dict.fromkeys((v.p, v.q) for v in table))
     at = {(v.p, v.q, v.d): str(v) for v in table}
-    rows = [[str(d), *(at[p, q, d] for p, q in pairs)] for d in dict.fromkeys(v.d for v in table)]
-    header = ["d", *(f"{norm_title(p)} : {norm_title(q)}" for p, q in pairs)]
-    print_table("ratio of the volumes of two balls of the same epsilon", header, rows)
-
-
-def print_overlap(overlaps: Sequence[Overlap]) -> None:
-    """Print the sizes at which balls leave and cover the second one, one row per pair of balls."""
-    rows = []
-    for o in overlaps:
-        inside, over = o.first_in_second.half, o.second_in_first.half
-        sizes = [f"{inside:.4g}", f"{over:.4g}", f"{over / inside:.3g}"]
-        rows.append([norm_title(o.p), _second(o), str(o.d), *sizes])
-    print_table(
-        "inside up to: largest epsilon at which half of the first ball lies in the second; covers "
-        "from: smallest epsilon at which the first ball holds half of the second; if the ratio is "
-        "above 1, then between the two neither ball holds half of the other",
-        ["first ball", "second ball", "d", "inside up to", "covers from", "ratio"],
-        rows,
+    dimensions = dict.fromkeys(v.d for v in table)
+    return Table(
+        "ratio of the volumes of two balls of the same epsilon",
+        (
+            Column("d", "count"),
+            *(Column(f"{norm_title(p)} : {norm_title(q)}", "number") for p, q in pairs),
+        ),
+        [[d, *(at[p, q, d] for p, q in pairs)] for d in dimensions],
+        limit=200,
     )
 
 
-def print_shares(overlaps: Sequence[Overlap]) -> None:
-    """Print both shares at every epsilon, in per cent with intervals, one table per pair."""
-    for o in overlaps:
-        sides = (o.first_in_second, o.second_in_first)
-        rows = [
-            [f"{e:.4g}", *(_percent(s.value[i], s.low[i], s.high[i]) for s in sides)]
+def tabulate_overlaps(overlaps: Sequence[Overlap]) -> Table:
+    """Sizes at which balls leave and cover the second one, one row per pair of balls."""
+    halves = [(o, o.first_in_second.half, o.second_in_first.half) for o in overlaps]
+    return Table(
+        "inside up to: largest epsilon at which half of the first ball lies in the second; covers "
+        "from: smallest epsilon at which the first ball holds half of the second; if the ratio is "
+        "above 1, then between the two neither ball holds half of the other",
+        (
+            *map(Column, ("first ball", "second ball")),
+            Column("d", "count"),
+            *(Column(name, "number") for name in ("inside up to", "covers from", "ratio")),
+        ),
+        [
+            (norm_title(o.p), _second(o), o.d, inside, over, over / inside)
+            for o, inside, over in halves
+        ],
+    )
+
+
+def tabulate_shares(o: Overlap) -> Table:
+    """Both shares at every epsilon, with intervals."""
+
+    def make_estimate(shares: Shares, i: int) -> Estimate:
+        value, low, high = (float(ends[i]) for ends in (shares.value, shares.low, shares.high))
+        return Estimate(value, low, high, 0.95, "Clopper-Pearson, for points drawn from the ball")
+
+    first, second = norm_title(o.p), _second(o)
+    return Table(
+        f"{first} ball and {second} ball in {o.d} dimensions, {o.n} points from each: share that "
+        "lies in the other, with 95 % intervals",
+        (
+            Column("epsilon", "number"),
+            Column(f"{first} in {second}", "rate"),
+            Column(f"{second} in {first}", "rate"),
+        ),
+        [
+            (float(e), make_estimate(o.first_in_second, i), make_estimate(o.second_in_first, i))
             for i, e in enumerate(o.epsilons)
-        ]
-        first, second = norm_title(o.p), _second(o)
-        print_table(
-            f"{first} ball and {second} ball in {o.d} dimensions, {o.n} points from each: per cent "
-            "that lie in the other, 95 % intervals in brackets",
-            ["epsilon", f"{first} in {second}", f"{second} in {first}"],
-            rows,
-        )
+        ],
+        limit=200,
+    )
 
 
 def _second(o: Overlap) -> str:
     return f"{norm_title(o.q)}({o.epsilon_q:g})"
-
-
-def _percent(value: float, low: float, high: float) -> str:
-    return f"{100 * value:.1f} [{100 * low:.1f}, {100 * high:.1f}]"

@@ -8,9 +8,8 @@ import altair as alt
 
 from shaketable.findings.correlation.numbers import Correlation
 from shaketable.findings.correlation.view import format_correlation, name_metric
-from shaketable.statistics.estimate import Estimate
 from shaketable.views import drawing
-from shaketable.views.drawing import HEIGHT, Chart, Row, make_tooltip
+from shaketable.views.drawing import HEIGHT, Chart, Row, make_columns, make_tooltip
 from shaketable.views.text import to_one_line
 
 
@@ -25,7 +24,7 @@ def scatter_chart(correlations: Sequence[Correlation]) -> Chart:
 
 def _draw(correlation: Correlation) -> Chart:
     rows: list[Row] = [
-        {"model": model, **_name_fields("x", a), **_name_fields("y", b)}
+        {"model": model, **make_columns(a, "x"), **make_columns(b, "y")}
         for model, (a, b) in zip(correlation.models, correlation.values, strict=True)
     ]
     first, second = name_metric(correlation.first), name_metric(correlation.second)
@@ -52,7 +51,3 @@ def _make_title(correlation: Correlation) -> str:
     names = f"{name_metric(correlation.second)} against {name_metric(correlation.first)}"
     rank = format_correlation(correlation.spearman)
     return to_one_line(f"{names} on {correlation.data}, Spearman {rank}")
-
-
-def _name_fields(axis: str, e: Estimate) -> dict[str, float]:
-    return {axis: 100 * e.value, f"{axis}_low": 100 * e.low, f"{axis}_high": 100 * e.high}

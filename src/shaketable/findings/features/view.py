@@ -72,7 +72,7 @@ def _show_board(board: FeatureBoard) -> list[Block]:
     def draw() -> drawing.Chart:
         from shaketable.findings.features.charts import features_chart  # slow to import
 
-        return features_chart([board])
+        return features_chart(board)
 
     table = Table(
         f"accuracy lost under {board.noise} in one feature at a time, {board.data}, the largest "

@@ -20,7 +20,7 @@ from shaketable.findings.series import Series, meets_same_noise
 from shaketable.findings.study.charts import draw_tradeoff as draw_panels
 from shaketable.findings.subjects import Subject, choose_reference
 from shaketable.views import drawing
-from shaketable.views.drawing import COLOURS, WIDTH, Chart, Row, make_tooltip
+from shaketable.views.drawing import COLOURS, WIDTH, Chart, Row, make_columns, make_tooltip
 from shaketable.views.scatter import Frame, draw_points
 from shaketable.views.text import join_names, to_one_line
 
@@ -355,17 +355,8 @@ def find_pairs(scores: Sequence[Score]) -> list[tuple[str, str]]:
 
 
 def _make_row(score: Score) -> Row:
-    clean, mean = score.clean, score.mean
-    return {
-        "model": score.label,
-        "clean": 100 * clean.value,
-        "clean_low": 100 * clean.low,
-        "clean_high": 100 * clean.high,
-        "value": 100 * mean.value,
-        "low": 100 * mean.low,
-        "high": 100 * mean.high,
-        "shape": "circle",
-    }
+    columns = make_columns(score.clean, "clean") | make_columns(score.mean)
+    return {"model": score.label, **columns, "shape": "circle"}
 
 
 def _make_arrow(start: Row, end: Row, frame: Frame) -> Row:

@@ -15,11 +15,11 @@ from shaketable.core.norms import norm_title, pnorm_level
 from shaketable.corruptions.balls.charts import (
     PAPER_SAMPLES,
     overlap_chart,
-    print_overlap,
-    print_shares,
-    print_volumes,
     sample_panels,
     samples_chart,
+    tabulate_overlaps,
+    tabulate_shares,
+    tabulate_volumes,
     volumes_chart,
 )
 from shaketable.corruptions.balls.numbers import (
@@ -39,7 +39,9 @@ from shaketable.findings.results import Found, as_results
 from shaketable.findings.series import Series, get_pairing
 from shaketable.findings.subjects import get_norm_title
 from shaketable.views import drawing
+from shaketable.views.blocks import Block, Table
 from shaketable.views.drawing import Chart, Row, make_tooltip
+from shaketable.views.terminal import Displayed
 
 _CLEAN = "no noise"
 _CELL = 84, 52  # pixels
@@ -195,20 +197,20 @@ FIGURES.add("transfer", FigureKind(draw_transfer))
 
 
 @dataclass(frozen=True)
-class Balls:
+class Balls(Displayed):
     """Numbers of several balls, and their chart."""
 
     rows: Sequence[VolumeFactor | Overlap]
-    show: Callable[[], None]
+    tables: Sequence[Table]
     plot: Callable[[], Chart]
 
     def json(self) -> list[VolumeFactorJson | OverlapJson]:
         """Return the numbers of every row."""
         return [row.json() for row in self.rows]
 
-    def print(self) -> None:
-        """Print the table."""
-        self.show()
+    def blocks(self) -> list[Block]:
+        """Return the tables."""
+        return [*self.tables]
 
 
 def draw_samples(
@@ -249,7 +251,7 @@ def find_volumes(
     table = volume_table(dimensions or PAPER_DIMENSIONS, pairs)
     return Balls(
         table,
-        lambda: print_volumes(table),
+        [tabulate_volumes(table)],
         lambda: volumes_chart(volume_table(dimensions or range(1, 101), pairs)),
     )
 
@@ -287,8 +289,8 @@ def find_overlaps(
     q, epsilon = second
     options: dict[str, Any] = {"epsilon_q": epsilon, "epsilons": epsilons, "n": n, "rng": seed}
     overlaps = [overlap(p, q, d=dimensions[0], **options) for p in norms]
-    show = print_shares if epsilons else print_overlap
-    return Balls(overlaps, lambda: show(overlaps), lambda: overlap_chart(overlaps))
+    tables = [*map(tabulate_shares, overlaps)] if epsilons else [tabulate_overlaps(overlaps)]
+    return Balls(overlaps, tables, lambda: overlap_chart(overlaps))
 
 
 FIGURES.add("balls-samples", FigureKind(draw_samples, source="nothing"))

@@ -26,7 +26,7 @@ from shaketable.findings.study.charts import choose_run_counts, draw_matrix, dra
 from shaketable.findings.subjects import Subject, distinguish, list_training_facts, name_noise
 from shaketable.findings.suite_results import SuiteResult
 from shaketable.views import drawing
-from shaketable.views.drawing import WIDTH, Chart, Row, make_tooltip
+from shaketable.views.drawing import WIDTH, Chart, Row, make_columns, make_tooltip
 from shaketable.views.text import to_one_line
 
 _HEIGHT = 220
@@ -174,14 +174,11 @@ def _share_runs(line: Mapping[int, Series]) -> dict[int, Series]:
 
 
 def _make_row(label: str, place: int, series: Series) -> Row:
-    e = series.accuracy
     return {
         "model": label,
         "k": series.first.k,
         "place": series.first.k * _APART**place,
-        "value": 100 * e.value,
-        "low": 100 * e.low,
-        "high": 100 * e.high,
+        **make_columns(series.accuracy),
         "sd": 100 * float(np.std(series.accuracies, ddof=1)) if series.runs > 1 else None,
         "runs": series.runs,
     }
@@ -318,10 +315,8 @@ def _list_rows(quantity: Quantity[Any], case: Case[Any]) -> list[Row]:
             e = quantity.estimate(take_runs(case.source, runs))
         except UndefinedError:
             continue
-        values = {"value": 100 * e.value, "low": 100 * e.low, "high": 100 * e.high}
-        rows.append(
-            {"model": case.label, "train": name_training(case.first), "runs": runs, **values}
-        )
+        about = {"model": case.label, "train": name_training(case.first), "runs": runs}
+        rows.append(about | make_columns(e))
     return rows
 
 

@@ -9,60 +9,38 @@ import altair as alt
 from shaketable.findings.mce.scores import Score, Scoreboard
 from shaketable.statistics.estimate import Estimate
 from shaketable.views import drawing
-from shaketable.views.drawing import Chart, Row, make_tooltip
+from shaketable.views.drawing import Chart, Row, make_columns, make_tooltip
 from shaketable.views.text import to_one_line
 
 _VALUE = {"value": "error, %", "low": "95 % interval from, %", "high": "to, %"}
-ERRORS_TITLE = "Error at every size of the noise"
-_NO_SUITE = "no model was evaluated under a whole suite that has a metric"
 
 
-def means_chart(boards: Sequence[Scoreboard]) -> Chart:
+def means_chart(board: Scoreboard) -> Chart:
     """Mean error under every norm or kind of a suite, one dot per model."""
-    norms = all(b.scores[0].ladders[0].p is not None for b in boards)
-    title = "Mean error by norm" if norms else "Mean error by kind"
-    title = "Error by noise" if all(b.levels == 1 for b in boards) else title
-    if len(boards) == 1:
-        title = f"{title}, {_make_title(boards[0])}"
-    return drawing.stack_panels([_draw_means(b) for b in boards], title=title, otherwise=_NO_SUITE)
-
-
-def errors_chart(boards: Sequence[Scoreboard]) -> Chart:
-    """Error at every level of suites that have several: one panel per norm, one line per model."""
-    boards = [b for b in boards if b.levels > 1]
-    has_names = len(boards) > 1
-    return drawing.arrange_panels(
-        [panel for b in boards for panel in draw_error_panels(b, named=has_names)],
-        title=ERRORS_TITLE,
-        subtitle=[_make_title(b) for b in boards],
-        columns=3,
-        otherwise=f"{_NO_SUITE} of several sizes per norm",
-    )
-
-
-def _draw_means(board: Scoreboard) -> Chart:
+    title = "Mean error by norm" if board.of_norms else "Mean error by kind"
+    title = "Error by noise" if board.levels == 1 else title
+    about = to_one_line(f"suite {board.suite.name} ({board.sizes}) on {board.data}")
     rows = [
         _make_row(score, ladder.title if board.levels > 1 else ladder.levels[0].spec, ladder.mean)
         for score in board.scores
         for ladder in score.ladders
     ]
-    names, noises = board.labels, list(dict.fromkeys(r["noise"] for r in rows))
-    base = drawing.make_chart(rows).encode(
-        y=alt.Y("noise:N", title=None, sort=noises, axis=alt.Axis(grid=True)),
-        yOffset=alt.YOffset("model:N", sort=names),
-        color=drawing.model_colour(names),
+    scale = _make_error_scale(board, rows)
+    dots = drawing.grouped_dots(
+        rows,
+        "noise",
+        title="mean error, per cent" if board.levels > 1 else "error, per cent",
+        scale=scale,
         tooltip=make_tooltip(model="model", noise="noise", **_VALUE),
     )
-    scale = _make_error_scale(board, rows)
-    title = "mean error, per cent" if board.levels > 1 else "error, per cent"
-    dots = drawing.dots_with_bars(base, title=title, scale=scale)
     clean = _draw_clean_rules(board).encode(x=alt.X("value:Q", scale=scale))
-    height = len(noises) * (18 + 12 * len(names))
-    return alt.layer(clean, *dots).properties(title=_make_title(board), height=height)
+    height = len(drawing.list_distinct(rows, "noise")) * (18 + 12 * len(board.scores))
+    panel = alt.layer(clean, *dots).properties(height=height)
+    return drawing.stack_panels([panel], title=f"{title}, {about}")
 
 
-def draw_error_panels(board: Scoreboard, *, named: bool = False) -> list[Chart]:
-    """Draw one panel per norm on a common scale; `named` adds the name of the data to titles."""
+def draw_error_panels(board: Scoreboard) -> list[Chart]:
+    """Draw the error at every level: one panel per norm on a common scale, one line per model."""
     by_norm: dict[str, list[Row]] = {}
     for score in board.scores:
         for ladder in score.ladders:
@@ -87,8 +65,7 @@ def draw_error_panels(board: Scoreboard, *, named: bool = False) -> list[Chart]:
         )
         lines = drawing.line_with_bars(base, title="error, per cent", scale=scale)
         clean = _draw_clean_rules(board).encode(y=alt.Y("value:Q", scale=scale))
-        title = to_one_line(f"{norm}, {board.data}") if named else norm
-        panels.append(alt.layer(clean, *lines).properties(title=title, width=190, height=150))
+        panels.append(alt.layer(clean, *lines).properties(title=norm, width=190, height=150))
     return panels
 
 
@@ -108,14 +85,4 @@ def _make_error_scale(board: Scoreboard, rows: Sequence[Row]) -> alt.Scale:
 
 
 def _make_row(score: Score, noise: str, estimate: Estimate) -> Row:
-    return {
-        "model": score.label,
-        "noise": noise,
-        "value": 100 * estimate.value,
-        "low": 100 * estimate.low,
-        "high": 100 * estimate.high,
-    }
-
-
-def _make_title(board: Scoreboard) -> str:
-    return to_one_line(f"suite {board.suite.name} ({board.sizes}) on {board.data}")
+    return {"model": score.label, "noise": noise, **make_columns(estimate)}

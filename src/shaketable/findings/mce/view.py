@@ -62,7 +62,7 @@ def _show_board(board: Scoreboard) -> list[Block]:
         *(Sentence(text, level="detail") for text in _list_facts(board)),
         *map(Sentence, _describe_draws(board)),
         Cards([_make_card(board, score) for score in board.scores]),
-        Chart(lambda: _charts().means_chart([board]), SUITE_MEANS),
+        Chart(lambda: _charts().means_chart(board), SUITE_MEANS),
         table,
         *(
             [

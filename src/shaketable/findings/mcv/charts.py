@@ -12,7 +12,7 @@ from shaketable.findings.mcv.finding import MCVBoard
 from shaketable.findings.mcv.variation import Variation, VariationTable
 from shaketable.statistics.estimate import Estimate
 from shaketable.views import drawing
-from shaketable.views.drawing import Chart, Row, make_tooltip
+from shaketable.views.drawing import Chart, Row, make_columns, make_tooltip
 from shaketable.views.text import to_one_line
 
 _HEIGHT, _LETTERS, _NARROW = 420, 11, 420
@@ -63,48 +63,27 @@ def table_plot(table: VariationTable, *, title: str = "Mean score and its variat
     return drawing.stack_panels(panels, title=to_one_line(title))
 
 
-def effects_chart(boards: Sequence[MCVBoard]) -> Chart:
+def effects_chart(board: MCVBoard) -> Chart:
     """Change of accuracy by every factor and level, one dot per model."""
-    panels = [_draw_effects(board) for board in boards if board.has_effects]
-    return drawing.stack_panels(
-        panels,
-        title="What every factor costs",
-        otherwise="no set is also in the suite without one of its factors",
-    )
-
-
-def _draw_effects(board: MCVBoard) -> Chart:
     rows: list[Row] = [
-        {
-            "model": entry.label,
-            "noise": effect.factor,
-            "value": 100 * effect.value.value,
-            "low": 100 * effect.value.low,
-            "high": 100 * effect.value.high,
-        }
+        {"model": entry.label, "noise": effect.factor, **make_columns(effect.value)}
         for entry in board.entries
         for main in entry.effects.main
         for effect in (main, *main.several_levels)
     ]
-    names, noises = list(board.results), list(dict.fromkeys(row["noise"] for row in rows))
-    base = drawing.make_chart(rows).encode(
-        y=alt.Y("noise:N", title=None, sort=noises, axis=alt.Axis(grid=True)),
-        yOffset=alt.YOffset("model:N", sort=names),
-        color=drawing.model_colour(names),
-        tooltip=make_tooltip(
-            model="model",
-            noise="factor",
-            value="change, points",
-            low="95 % interval from",
-            high="to",
-        ),
-    )
     scale = alt.Scale(domain=drawing.find_domain(rows, 0.0))
-    title = "change of accuracy, percentage points"
-    dots = drawing.dots_with_bars(base, title=title, scale=scale)
+    tips = {"value": "change, points", "low": "95 % interval from", "high": "to"}
+    dots = drawing.grouped_dots(
+        rows,
+        "noise",
+        title="change of accuracy, percentage points",
+        scale=scale,
+        tooltip=make_tooltip(model="model", noise="factor", **tips),
+    )
+    height = len(drawing.list_distinct(rows, "noise")) * (14 + 10 * len(board.results))
     zero = drawing.vertical_rule(0.0, scale=scale)
-    height = len(noises) * (14 + 10 * len(names))
-    return alt.layer(zero, *dots).properties(title=board.title, height=height)
+    panel = alt.layer(zero, *dots).properties(height=height)
+    return drawing.stack_panels([panel], title="What every factor costs")
 
 
 def _name_panel(table: VariationTable, part: VariationTable, title: str) -> str:

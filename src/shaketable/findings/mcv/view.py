@@ -72,7 +72,7 @@ def _show_board(board: MCVBoard) -> list[Block]:
         _tabulate_means(board, several),
         *([Sentence(f"{board.table.reference_words}; {_GROUPS}")] if several else []),
         *([_tabulate_changes(board)] if several else []),
-        *([Chart(lambda: _charts().effects_chart([board]), FACTORS)] if board.has_effects else []),
+        *([Chart(lambda: _charts().effects_chart(board), FACTORS)] if board.has_effects else []),
         _tabulate_effects(board),
         *_tabulate_correlations(board.table.correlations),
         _tabulate_sets(board),

@@ -10,10 +10,12 @@ from shaketable.findings.series import Series
 from shaketable.findings.subjects import Subject
 from shaketable.statistics.estimate import Estimate
 from shaketable.views import drawing
-from shaketable.views.drawing import HEIGHT, Chart, Row, make_tooltip
+from shaketable.views.drawing import HEIGHT, Chart, Row, list_distinct, make_columns, make_tooltip
 
 VALUE_TIPS = {"value": "value, %", "low": "95 % interval from, %", "high": "to, %"}
 """Titles of an estimate's numbers in tooltips."""
+
+_NOISE_TIPS = {"model": "model", "train": "training noise", "noise": "test noise", **VALUE_TIPS}
 
 
 def accuracy_chart(subjects: Sequence[Subject]) -> Chart:
@@ -42,7 +44,7 @@ def mscr_chart(subjects: Sequence[Subject]) -> Chart:
     scale = alt.Scale(domain=drawing.find_domain(rows, 0.0))
     panels: list[Chart] = []
     if fitted := [r for r in rows if r["train_epsilon"] is None]:
-        names = list_model_names(fitted)
+        names = list_distinct(fitted, "model")
         base = drawing.make_chart(fitted).encode(
             y=alt.Y("model:N", title=None, sort=names),
             color=drawing.model_colour(names, legend=False),
@@ -58,7 +60,7 @@ def mscr_chart(subjects: Sequence[Subject]) -> Chart:
     if studied := [r for r in rows if r["train_epsilon"] is not None]:
         base = drawing.make_chart(studied).encode(
             x=alt.X("train_epsilon:Q", title="noise in training, epsilon"),
-            color=drawing.model_colour(list_model_names(studied)),
+            color=drawing.model_colour(list_distinct(studied, "model")),
             tooltip=make_tooltip(model="model", train="training noise", **VALUE_TIPS),
         )
         lines = drawing.line_with_bars(base, title=title, scale=scale)
@@ -85,9 +87,7 @@ def _draw_lines(subjects: Sequence[Subject], colour: alt.Color, title: str) -> C
     base = drawing.make_chart(rows).encode(
         x=alt.X("size:Q", title=f"noise in test, {subjects[0].norm} {size}"),
         color=colour,
-        tooltip=make_tooltip(
-            model="model", train="training noise", noise="test noise", **VALUE_TIPS
-        ),
+        tooltip=make_tooltip(**_NOISE_TIPS),
     )
     scale = alt.Scale(domain=drawing.find_domain(rows, at_most=100))
     lines = drawing.line_with_bars(base, title="accuracy, per cent", scale=scale)
@@ -99,34 +99,26 @@ def _draw_lines(subjects: Sequence[Subject], colour: alt.Color, title: str) -> C
 
 def _draw_dots(subjects: Sequence[Subject]) -> Chart:
     rows = [make_row(subject, s, s.accuracy) for subject in subjects for s in subject.all_series]
-    noises = list(dict.fromkeys(r["noise"] for r in rows))
-    base = drawing.make_chart(rows).encode(
-        y=alt.Y("noise:N", title="test noise", sort=noises, axis=alt.Axis(grid=True)),
-        yOffset=alt.YOffset("model:N", sort=list_model_names(rows)),
-        color=drawing.model_colour(list_model_names(rows)),
-        tooltip=make_tooltip(
-            model="model", train="training noise", noise="test noise", **VALUE_TIPS
-        ),
+    dots = drawing.grouped_dots(
+        rows,
+        "noise",
+        title="accuracy, per cent",
+        scale=alt.Scale(domain=drawing.find_domain(rows, at_most=100)),
+        tooltip=make_tooltip(**_NOISE_TIPS),
+        groups="test noise",
     )
-    scale = alt.Scale(domain=drawing.find_domain(rows, at_most=100))
-    dots = drawing.dots_with_bars(base, title="accuracy, per cent", scale=scale)
-    height = 20 + len(noises) * (24 + 16 * len(subjects))
+    height = 20 + len(list_distinct(rows, "noise")) * (24 + 16 * len(subjects))
     return alt.layer(*dots).properties(height=height, title="Other corruptions")
 
 
 def make_mscr_rows(subjects: Iterable[Subject]) -> list[Row]:
     """One row per subject and training noise that has an MSCR, with the clean accuracy."""
     return [
-        make_row(subject, s, s.change) | _make_clean_columns(s.on_clean.accuracy)
+        make_row(subject, s, s.change) | make_columns(s.on_clean.accuracy, "clean")
         for subject in subjects
         for s in subject.at_eps_min
         if s.change is not None
     ]
-
-
-def _make_clean_columns(accuracy: Estimate) -> Row:
-    value, low, high = (100 * share for share in (accuracy.value, accuracy.low, accuracy.high))
-    return {"clean": value, "clean_low": low, "clean_high": high}
 
 
 def make_row(subject: Subject, series: Series, estimate: Estimate) -> Row:
@@ -138,15 +130,8 @@ def make_row(subject: Subject, series: Series, estimate: Estimate) -> Row:
         "train_epsilon": series.first.train_epsilon,
         "epsilon": series.first.epsilon,
         "runs": series.runs,
-        "value": 100 * estimate.value,
-        "low": 100 * estimate.low,
-        "high": 100 * estimate.high,
+        **make_columns(estimate),
     }
-
-
-def list_model_names(rows: Iterable[Row]) -> list[str]:
-    """Names of the models in rows of chart data, in order."""
-    return list(dict.fromkeys(row["model"] for row in rows))
 
 
 def make_training_colour(subject: Subject, series: Iterable[Series]) -> alt.Color:

@@ -97,11 +97,6 @@ def name_metric(metric: str) -> str:
     return "E_clean" if metric == CLEAN else TITLES[metric]
 
 
-def is_error(metric: str) -> bool:
-    """Whether lower values are better: all metrics but MSCR."""
-    return not metric.startswith("mscr")
-
-
 def list_measurements(
     series: Sequence[Series], results: Sequence[SuiteResult]
 ) -> dict[str, Measurement]:

@@ -50,7 +50,7 @@ def _show_board(board: GroupBoard, data: str, *, is_detail: bool) -> list[Block]
     def draw() -> drawing.Chart:
         from shaketable.findings.subgroups.charts import groups_chart  # slow to import
 
-        return groups_chart([board])
+        return groups_chart(board)
 
     on_data = f", {data}" if data else ""
     rows = list(_list_rows(board))
