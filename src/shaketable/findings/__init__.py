@@ -1,8 +1,8 @@
 """What records show: findings, each computed once and displayed in several ways.
 
 A kind of finding is one folder with the same file names: numbers (its metrics), finding (the object
-with its JSON, tables and sections), words, table, charts, section and section.html.j2. `results`
-gathers all findings of some records, `page` writes them as one HTML file.
+with its JSON), view (its tables, sentences and words) and charts. `results` gathers all findings of
+some records, `page` writes them as one HTML file.
 """
 
 from shaketable.core.lazy import attach
