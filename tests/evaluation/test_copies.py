@@ -35,9 +35,10 @@ def test_a_copy_holds_the_noise_of_evaluate(images):
     assert 0 <= copy.x.min() <= copy.x.max() <= 1
 
 
-def test_copies_do_not_depend_on_batches(images, monkeypatch):
+@pytest.mark.parametrize("values", [100, 1], ids=["two points", "less than a point"])
+def test_copies_do_not_depend_on_batches(images, values, monkeypatch):
     whole = corrupted(images, "l1(2)").x
-    monkeypatch.setattr("shaketable.evaluation.copies.BATCH_VALUES", 100)
+    monkeypatch.setattr("shaketable.evaluation.copies.BATCH_VALUES", values)
     np.testing.assert_array_equal(corrupted(images, "l1(2)").x, whole)
 
 

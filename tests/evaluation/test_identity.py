@@ -79,7 +79,7 @@ STUDY_SIZES = {
     "runs": 3,
 }
 """Options that say which cells there are: they may add cells, and leave others as they are."""
-STUDY_LEAVES = {"trust": True, "progress": True, "settings": {"k": 2}}
+STUDY_LEAVES = {"trust": True, "progress": True}
 STUDY_OTHERS = {"store", "keep_models", "n_jobs"}
 """Workers change nothing: see test_study.py."""
 

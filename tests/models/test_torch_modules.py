@@ -202,8 +202,8 @@ def test_device_noise_has_the_same_laws_and_is_recorded_apart():
     y = (x[:, 0] > 0.5).astype(int)
     here = evaluate(net, (x, y), ["linf(0.3)", "l2(0.3)"], k=4)
     there = evaluate(net, (x, y), ["linf(0.3)", "l2(0.3)"], k=4, device_noise=True)
-    assert {c.noise for c in there} == {"none", "device"}
-    assert {c.noise for c in here} == {"none", "cpu"}
+    assert {c.setting.noise for c in there} == {"none", "device"}
+    assert {c.setting.noise for c in here} == {"none", "cpu"}
     assert all("torch" in c.versions for c in here)
     for a, b in zip(here, there, strict=True):
         assert a.accuracy == pytest.approx(b.accuracy, abs=0.1)
@@ -257,7 +257,7 @@ def test_levels_that_a_device_changes_are_those_of_the_cpu(device):
     here = evaluate(Bright(), data, specs, k=3)
     net = Bright().to(device)
     there = evaluate(net, data, [*specs, "linf(0.2)"], k=3, device_noise=True)
-    assert [c.noise for c in there] == ["none", *["cpu"] * 5, "device"]
+    assert [c.setting.noise for c in there] == ["none", *["cpu"] * 5, "device"]
     for a, b in zip(here, there.cells[:6], strict=True):
         assert (a.key, a.hits.tolist()) == (b.key, b.hits.tolist()), "paired with all models"
 
