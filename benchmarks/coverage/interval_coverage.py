@@ -48,7 +48,8 @@ from interval_regimes import (
     split_regimes,
 )
 from shaketable.core.types import FloatArray, IntArray
-from shaketable.statistics import limits, standard
+from shaketable.statistics import own_intervals as limits
+from shaketable.statistics import standard_intervals as standard
 
 RUNS = (2, 3, 5, 20, 60)
 ENOUGH = 0.94
@@ -65,7 +66,7 @@ STANDARD: dict[str, standard.Quantity] = {
     "loss": "difference",
     "iCE": "other",
 }
-"""Estimators, as `shaketable.statistics.standard` sorts them."""
+"""Estimators, as `shaketable.statistics.standard_intervals` sorts them."""
 RESAMPLES = 1999
 """Resamples of the bootstrap here, a fifth of the usual number: it takes most of the time."""
 RUN_METHODS = ("shaketable", "before", "Gaffke", "t")

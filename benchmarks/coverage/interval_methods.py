@@ -31,7 +31,7 @@ import numpy as np
 from scipy import special
 
 from shaketable.core.types import FloatArray
-from shaketable.statistics.limits import (
+from shaketable.statistics.own_intervals import (
     Imagine,
     LinearEstimate,
     find_upper_limit,

@@ -31,7 +31,7 @@ from shaketable.core.types import FloatArray, IntArray
 from shaketable.evaluation.records import Points, Record, Records, Setting, SuiteRecord
 from shaketable.findings.requirements.check import check
 from shaketable.separations.separation import SeparationRecord
-from shaketable.statistics import limits
+from shaketable.statistics import own_intervals as limits
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 

@@ -45,7 +45,8 @@ from interval_regimes import (
 )
 from shaketable.core.types import FloatArray
 from shaketable.evaluation.sequential import FIRST_LOOK, choose_look, list_looks
-from shaketable.statistics import intervals, limits
+from shaketable.statistics import intervals
+from shaketable.statistics import own_intervals as limits
 from shaketable.statistics.estimate import Estimate
 from shaketable.statistics.sequences import (
     MIXTURE,

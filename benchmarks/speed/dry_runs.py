@@ -15,7 +15,7 @@ from typing import Any
 
 from shaketable.core.versions import list_versions
 from shaketable.evaluation.dry_run import dry_run
-from shaketable.evaluation.options import StudyOptions
+from shaketable.evaluation.evaluate_options import StudyOptions
 from shaketable.evaluation.study import study
 
 STUDIES: list[tuple[str, list[str], dict[str, Any]]] = [

@@ -8,7 +8,7 @@ import pytest
 from helpers.commands import check_schema, run_command, run_failing, run_json
 from shaketable.cli.study_file import STARTING, write_study_file
 from shaketable.core.options import list_options, read_settings
-from shaketable.evaluation.options import StudyOptions
+from shaketable.evaluation.evaluate_options import StudyOptions
 from shaketable.evaluation.store import Store
 
 pytestmark = pytest.mark.usefixtures("own_directory")

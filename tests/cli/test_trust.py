@@ -11,7 +11,7 @@ import shaketable as st
 from helpers.commands import run_command, run_failing
 from shaketable.cli.main import main
 from shaketable.core.options import GRIDS, PAIRS, SWITCH, WHOLE, format_toml, list_options
-from shaketable.evaluation.options import EvaluateOptions, StudyOptions
+from shaketable.evaluation.evaluate_options import EvaluateOptions, StudyOptions
 from shaketable.evaluation.records import SuiteRecord
 from shaketable.evaluation.store import Store
 from shaketable.findings.results import find

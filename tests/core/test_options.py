@@ -19,7 +19,7 @@ from shaketable.core.options import (
     switch,
     write_settings,
 )
-from shaketable.evaluation.options import EvaluateOptions, StudyOptions
+from shaketable.evaluation.evaluate_options import EvaluateOptions, StudyOptions
 
 STUDY = [
     ["--data", "a.csv", "--label", "y", "--column", "id=drop", "--column", r"a\,b=drop", "--scale"],

@@ -10,8 +10,8 @@ from shaketable.core.errors import StoreError
 from shaketable.core.versions import list_installed_versions
 from shaketable.data.bounds import Bounds
 from shaketable.evaluation.command_records import describe_call, find_changes
+from shaketable.evaluation.evaluate_options import StudyOptions
 from shaketable.evaluation.merging import merge_stores
-from shaketable.evaluation.options import StudyOptions
 from shaketable.evaluation.store import Store
 from shaketable.evaluation.study import study
 

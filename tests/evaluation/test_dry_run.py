@@ -8,7 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from shaketable.data.arrays import make_dataset
 from shaketable.evaluation import dry_run as module
 from shaketable.evaluation.dry_run import dry_run, extrapolate
-from shaketable.evaluation.options import StudyOptions
+from shaketable.evaluation.evaluate_options import StudyOptions
 from shaketable.evaluation.store import Store
 from shaketable.evaluation.study import study
 

@@ -13,7 +13,7 @@ from shaketable.core.errors import InputError, StoreError
 from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.records import FailureRecord, Points, Record, SuiteRecord
 from shaketable.evaluation.store import Store
-from shaketable.evaluation.store_rows import decode, encode
+from shaketable.evaluation.store_columns import decode, encode
 from shaketable.separations.separation import SeparationRecord
 
 X = np.random.default_rng(0).uniform(size=(40, 2))

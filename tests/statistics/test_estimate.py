@@ -10,7 +10,7 @@ from shaketable.core.errors import InputError
 from shaketable.findings.mcv.numbers import coefficient, coefficient_difference
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
-from shaketable.statistics.limits import imagine_worst
+from shaketable.statistics.own_intervals import imagine_worst
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from shaketable.statistics.intervals import (
     relative_change,
     relative_change_over_runs,
 )
-from shaketable.statistics.limits import (
+from shaketable.statistics.own_intervals import (
     compute_limits,
     compute_limits_over_runs,
     mean_estimator,

@@ -20,7 +20,7 @@ from shaketable.corruptions.suites.suite import Suite
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.command_records import make_command_record
 from shaketable.evaluation.evaluate import Subject, evaluate_each
-from shaketable.evaluation.options import EvaluateOptions
+from shaketable.evaluation.evaluate_options import EvaluateOptions
 from shaketable.evaluation.records import Records
 from shaketable.evaluation.resolve import list_items, list_usual
 from shaketable.evaluation.sequential import StoppingRule

@@ -19,7 +19,7 @@ from shaketable.core.options import list_options, make_options, read_settings
 from shaketable.core.writing import write_beside
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.command_records import CommandRecord, find_changes
-from shaketable.evaluation.options import EvaluateOptions, StudyOptions
+from shaketable.evaluation.evaluate_options import EvaluateOptions, StudyOptions
 from shaketable.evaluation.records import AS_GIVEN, Record, Records, original_id
 from shaketable.evaluation.rerun import Rerun, compare_cells, find_devices
 from shaketable.evaluation.store import Store, store_without_cells

@@ -15,7 +15,7 @@ from shaketable.findings.requirements.requirement import (
 from shaketable.findings.stopping.numbers import Decided, Precision, parse_quantity
 
 if TYPE_CHECKING:
-    from shaketable.evaluation.options import MeasureOptions, RequirementOptions
+    from shaketable.evaluation.evaluate_options import MeasureOptions, RequirementOptions
     from shaketable.evaluation.records import Records
 
 

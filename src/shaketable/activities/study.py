@@ -16,7 +16,7 @@ from shaketable.core.options import write_settings
 from shaketable.core.spec import Call
 from shaketable.core.workers.tasks import use_cluster
 from shaketable.data.dataset import Dataset
-from shaketable.evaluation.options import StudyOptions
+from shaketable.evaluation.evaluate_options import StudyOptions
 from shaketable.evaluation.records import Records
 from shaketable.evaluation.resolve import list_items
 from shaketable.evaluation.study import identify_trainees, run_study

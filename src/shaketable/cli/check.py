@@ -39,7 +39,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Decide the requirements, print the decisions, and return 0, 1 or 3."""
     from shaketable.activities.stopping import read_requirements
-    from shaketable.evaluation.options import RequirementOptions
+    from shaketable.evaluation.evaluate_options import RequirementOptions
     from shaketable.findings.requirements.check import check
 
     options = make_options(RequirementOptions, vars(args))

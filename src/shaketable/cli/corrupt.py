@@ -116,7 +116,7 @@ def _load_data(args: argparse.Namespace) -> Dataset:
 def _read_suites(args: argparse.Namespace) -> list[Suite]:
     """Suites and grids as the flags say."""
     from shaketable.corruptions.suites.suite import suite
-    from shaketable.evaluation.options import make_grid
+    from shaketable.evaluation.evaluate_options import make_grid
 
     names = [args.suite] if args.suite else []
     return [*map(suite, names), *map(make_grid, args.grid or ())]

@@ -10,7 +10,7 @@ from shaketable.cli.output import conclude
 
 if TYPE_CHECKING:
     from shaketable.data.dataset import Dataset
-    from shaketable.evaluation.options import EvaluateOptions
+    from shaketable.evaluation.evaluate_options import EvaluateOptions
     from shaketable.evaluation.records import Records
 
 ABOUT = "measure models under noise and other corruptions"
@@ -21,7 +21,7 @@ SCHEMA = "shaketable.findings.schema:ReportJson"
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Data, models, corruptions, and where results go."""
-    from shaketable.evaluation.options import EvaluateOptions
+    from shaketable.evaluation.evaluate_options import EvaluateOptions
 
     add_options(parser, EvaluateOptions)
 

@@ -100,14 +100,14 @@ def add_data_flags(parser: argparse.ArgumentParser) -> None:
 
 def add_reference_flag(parser: argparse.ArgumentParser) -> None:
     """Add which model the others are compared with."""
-    from shaketable.evaluation.options import EvaluateOptions
+    from shaketable.evaluation.evaluate_options import EvaluateOptions
 
     add_options(parser, EvaluateOptions, keys=["reference"], defaults=True)
 
 
 def add_grouping_flags(parser: argparse.ArgumentParser) -> None:
     """Add what models are grouped by, and the baseline."""
-    from shaketable.evaluation.options import StudyOptions
+    from shaketable.evaluation.evaluate_options import StudyOptions
 
     add_options(parser, StudyOptions, keys=["group", "baseline"], defaults=True)
 
@@ -127,7 +127,7 @@ def add_seed_flag(parser: argparse.ArgumentParser, purpose: str) -> None:
 
 def add_draws_flag(parser: argparse.ArgumentParser, default: str) -> None:
     """Add whether the sizes of a ladder share their draws."""
-    from shaketable.evaluation.options import EvaluateOptions
+    from shaketable.evaluation.evaluate_options import EvaluateOptions
 
     add_options(
         parser,
@@ -141,21 +141,21 @@ def add_draws_flag(parser: argparse.ArgumentParser, default: str) -> None:
 
 def add_grid_flags(parser: Any) -> None:
     """Add a grid of faults to a parser or a group of it."""
-    from shaketable.evaluation.options import EvaluateOptions
+    from shaketable.evaluation.evaluate_options import EvaluateOptions
 
     _add_flag(parser, list_options(EvaluateOptions)["grid"], defaults=True)
 
 
 def add_bounds_flags(parser: argparse.ArgumentParser) -> None:
     """Add the range of values, and what happens at its edge."""
-    from shaketable.evaluation.options import EvaluateOptions
+    from shaketable.evaluation.evaluate_options import EvaluateOptions
 
     add_options(parser, EvaluateOptions, keys=["bounds"], defaults=True)
 
 
 def add_requirement_flags(parser: argparse.ArgumentParser) -> None:
     """Add what is required of models, and files for the decisions."""
-    from shaketable.evaluation.options import RequirementOptions
+    from shaketable.evaluation.evaluate_options import RequirementOptions
 
     add_options(parser, RequirementOptions, defaults=True)
 

@@ -13,7 +13,7 @@ from shaketable.views.terminal import ignore_broken_pipe, print_lines
 
 if TYPE_CHECKING:
     from shaketable.data.dataset import Dataset
-    from shaketable.evaluation.options import MeasureOptions, RequirementOptions
+    from shaketable.evaluation.evaluate_options import MeasureOptions, RequirementOptions
     from shaketable.findings.groups import Grouping
     from shaketable.findings.requirements.check import Check
     from shaketable.findings.requirements.requirement import Requirement

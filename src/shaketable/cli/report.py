@@ -47,7 +47,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print what a results file holds."""
-    from shaketable.evaluation.options import MeasureOptions
+    from shaketable.evaluation.evaluate_options import MeasureOptions
     from shaketable.findings.correlation.finding import find_asked_correlations as find_correlation
     from shaketable.findings.mcv.finding import find_asked_variation as find_variation
 

@@ -14,7 +14,7 @@ from shaketable.views.terminal import ignore_broken_pipe, print_lines, print_tex
 
 if TYPE_CHECKING:
     from shaketable.evaluation.command_records import CommandRecord
-    from shaketable.evaluation.options import RerunOptions
+    from shaketable.evaluation.evaluate_options import RerunOptions
 
 ABOUT = "make a results file again, and say whether it agrees"
 EXAMPLES = """\
@@ -24,7 +24,7 @@ SCHEMA = "shaketable.evaluation.rerun:RerunJson"
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """The file, the new one, and which part is made again."""
-    from shaketable.evaluation.options import RerunOptions
+    from shaketable.evaluation.evaluate_options import RerunOptions
 
     add_options(parser, RerunOptions)
 

@@ -17,7 +17,7 @@ from shaketable.views.terminal import print_lines
 
 if TYPE_CHECKING:
     from shaketable.activities.study import Inputs
-    from shaketable.evaluation.options import StudyOptions
+    from shaketable.evaluation.evaluate_options import StudyOptions
 
 ABOUT = "train with noise, test with noise, over many runs"
 EXAMPLES = """\
@@ -29,7 +29,7 @@ DRY_RUN_SCHEMA = "shaketable.evaluation.dry_run:DryRunJson"
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Data, models, sizes of noise, runs, and where results go; or a file that says it."""
-    from shaketable.evaluation.options import StudyOptions
+    from shaketable.evaluation.evaluate_options import StudyOptions
 
     add_options(parser, StudyOptions)
 

@@ -92,7 +92,7 @@ def _choose_start(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _make_text(path: str, settings: Mapping[str, Any]) -> str:
     """Text of a study file."""
-    from shaketable.evaluation.options import StudyOptions
+    from shaketable.evaluation.evaluate_options import StudyOptions
 
     options = {key: each for key, each in list_options(StudyOptions).items() if each.in_files}
     used = [key for key in options if key in settings]

@@ -18,7 +18,7 @@ from shaketable.core.keys import digest
 from shaketable.core.options import write_settings
 from shaketable.core.versions import list_installed_versions
 from shaketable.corruptions.suites.suite import SUITES, Suite
-from shaketable.evaluation.options import StudyOptions
+from shaketable.evaluation.evaluate_options import StudyOptions
 
 _SHOWN = 300  # characters of the description of what cannot be written down
 
@@ -80,7 +80,7 @@ def describe_call(
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the arguments of a call of `study` as settings, and what they lack.
 
-    >>> from shaketable.evaluation.options import StudyOptions
+    >>> from shaketable.evaluation.evaluate_options import StudyOptions
     >>> describe_call("iris", ["rf"], StudyOptions(k=5))
     ({'data': 'iris', 'model': ['rf'], 'k': 5}, {})
     """

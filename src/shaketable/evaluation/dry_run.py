@@ -24,10 +24,10 @@ from shaketable.core.errors import InputError, ModelError
 from shaketable.core.types import IntArray
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.cells import group_by_draws, make_points, measure_groups
-from shaketable.evaluation.options import StudyOptions
+from shaketable.evaluation.evaluate_options import StudyOptions
 from shaketable.evaluation.records import Record
 from shaketable.evaluation.store import Store
-from shaketable.evaluation.store_rows import encode
+from shaketable.evaluation.store_columns import encode
 from shaketable.evaluation.study import Task, plan_study
 from shaketable.evaluation.trainees import load_trainees, train_model
 from shaketable.models.classifier import Classifier, as_classifier

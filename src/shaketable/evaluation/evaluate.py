@@ -22,8 +22,8 @@ from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import By, Dataset
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.cells import Cell, Origin, group_by_draws, make_points, measure_groups
+from shaketable.evaluation.evaluate_options import EvaluateOptions
 from shaketable.evaluation.noise import USUAL_K, Draws, Noise, RuleName, choose_bounds
-from shaketable.evaluation.options import EvaluateOptions
 from shaketable.evaluation.records import (
     AS_GIVEN,
     FailureRecord,
@@ -266,9 +266,13 @@ def _measure_missing(
     """Measure the cells that `store` does not contain yet, and return the records of all."""
     known = store.keys()
     groups = group_by_draws(cell for cell in cells if cell.key not in known)
-    with say_what_is_kept(store), closing(_Writer(store)) as writer:
-        for records in measure_groups(groups, classifier, progress=progress):
-            writer.add(records)
+    writer = _Writer(store)
+    with say_what_is_kept(store):
+        try:
+            for records in measure_groups(groups, classifier, progress=progress):
+                writer.add(records)
+        finally:
+            writer.flush()
     return load_records(store, cells)
 
 
@@ -284,10 +288,10 @@ class _Writer:
         """Write these records, or keep them for the next time."""
         self.waiting += records
         if time.monotonic() > self.written + 1:
-            self.close()
+            self.flush()
 
-    def close(self) -> None:
-        """Write what is waiting."""
+    def flush(self) -> None:
+        """Write the records that wait to the results file."""
         if self.waiting:
             self.store.add(self.waiting)
         self.waiting, self.written = [], time.monotonic()

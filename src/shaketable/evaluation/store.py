@@ -26,7 +26,7 @@ from shaketable.evaluation.records import (
     SuiteRecord,
     copy_id,
 )
-from shaketable.evaluation.store_rows import (
+from shaketable.evaluation.store_columns import (
     CHECKSUM_BITS,
     KEYS,
     NAMES,

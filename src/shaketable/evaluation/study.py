@@ -42,8 +42,8 @@ from shaketable.evaluation.command_records import (
     make_command_record,
 )
 from shaketable.evaluation.evaluate import Measured, keep_outcomes, load_measured, say_what_is_kept
+from shaketable.evaluation.evaluate_options import Epsilon, StudyOptions
 from shaketable.evaluation.noise import USUAL_K, Draws, Noise, RuleName, choose_bounds
-from shaketable.evaluation.options import Epsilon, StudyOptions
 from shaketable.evaluation.records import Records
 from shaketable.evaluation.resolve import (
     Corruptions,

@@ -30,16 +30,8 @@ class Finding(Protocol):
     def blocks(self) -> list[Block]:
         """Return its tables, charts, sentences and cards; a heading with a place begins a section.
 
-        Places are those of `PLACES`, or names of your own.
+        Places are those of `section_order.PLACES`, or names of your own.
         """
-
-
-PLACES = (
-    "summary", "answer", "verdict", "regimes", "comparison", "suite", "sets", "...", "risk",
-    "features", "groups", "accuracy", "study", "differences", "correlation", "stopping", "data",
-    "method",
-)  # fmt: skip
-"""Sections in their order, on pages and in the terminal; ``...`` stands for those of others."""
 
 
 @dataclass(frozen=True)

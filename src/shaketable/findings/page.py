@@ -12,11 +12,12 @@ from shaketable.evaluation.records import Records
 from shaketable.findings.mce.finding import SuiteErrors
 from shaketable.findings.provenance import list_models, list_settings, make_title
 from shaketable.findings.results import Found, Results, as_results, find
+from shaketable.findings.section_order import PLACES
 from shaketable.separations.audit import audit
 from shaketable.separations.separation import Separation, SeparationRecord
 from shaketable.separations.view import list_exact_values, show_record
 from shaketable.views import page
-from shaketable.views.blocks import Block, Column, Facts, Heading, Table
+from shaketable.views.blocks import Block, Column, Facts, Heading, Table, order_sections
 
 _AVOIDABLE = (
     "Every model was evaluated under known random noise on every test point. What counts is the "
@@ -97,9 +98,8 @@ def write_report(
 ) -> Path:
     """Write all findings of the records as one HTML page, and return its path.
 
-    The verdict comes first, then suites, the risk of a wrong answer, accuracies and differences,
-    the data, and how everything was measured. The file holds its charts and the code that draws
-    them.
+    Sections stand in the order of `section_order.PLACES`. The file holds its charts and the code
+    that draws them.
 
     Parameters
     ----------
@@ -136,7 +136,8 @@ def write_report(
         results = find(records, reference=reference, notes=notes)
     separations = _list_separations(results.records)
     known = [(s, _match_data(s, dataset)) for s in separations]
-    blocks = [*results.blocks(), *_show_data(known), *_show_method(results, known)]
+    parts = results.blocks(), _show_data(known), _show_method(results, known)
+    blocks = order_sections(parts, PLACES)
     has_verdict = any(isinstance(b, Heading) and b.place == "verdict" for b in blocks)
     return page.write_blocks(
         path,

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from shaketable.core.errors import InputError
 from shaketable.evaluation.records import Records
 from shaketable.evaluation.store import Store
-from shaketable.findings.finding import FINDINGS, PLACES, Finding, load_kinds
+from shaketable.findings.finding import FINDINGS, Finding, load_kinds
 from shaketable.findings.groups import Grouping, RecordGroups
 from shaketable.findings.guessing import note_guessing_models
 from shaketable.findings.mscr.finding import Robustness
+from shaketable.findings.section_order import PLACES
 from shaketable.views.blocks import Block, order_sections
 from shaketable.views.terminal import Displayed, print_notes
 

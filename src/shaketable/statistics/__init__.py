@@ -1,9 +1,9 @@
 """Estimates with confidence intervals, from counts of right answers per point.
 
 `intervals` has one function per quantity (accuracy, relative change, differences, error bounds);
-each returns an `estimate.Estimate`. `counts` reads what is given; `limits` computes the limits, or
-`standard` where `families.use_intervals` chose that. docs/intervals.md has the definitions, the
-constants and the coverage.
+each returns an `estimate.Estimate`. `counts` reads what is given; `own_intervals` computes the
+limits, or `standard_intervals` where `families.use_intervals` chose that. docs/intervals.md has the
+definitions, the constants and the coverage.
 """
 
 from shaketable.core.lazy import attach

@@ -94,8 +94,8 @@ class Estimate:
 
         `times` imagines so many times the points, or the runs of a study, which show the same. With
         `careful` the limits hold for any points, also if a rare kind of them was not seen: the
-        worst possible point is imagined (`shaketable.statistics.limits`, Gaffke). Neither of them
-        is closer to the value than without.
+        worst possible point is imagined (`statistics.own_intervals`, Gaffke). Neither of them is
+        closer to the value than without.
 
         Parameters
         ----------

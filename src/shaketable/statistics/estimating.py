@@ -8,11 +8,11 @@ from collections.abc import Callable
 import numpy as np
 
 from shaketable.core.types import FloatArray
-from shaketable.statistics import standard
+from shaketable.statistics import standard_intervals
 from shaketable.statistics.counts import check_confidence
 from shaketable.statistics.estimate import Estimate, Limits, Method
 from shaketable.statistics.families import get_family
-from shaketable.statistics.limits import (
+from shaketable.statistics.own_intervals import (
     Estimator,
     Imagine,
     compute_limits,
@@ -22,7 +22,7 @@ from shaketable.statistics.limits import (
     imagine_worst,
     mean_estimator,
 )
-from shaketable.statistics.standard import Quantity
+from shaketable.statistics.standard_intervals import Quantity
 
 _OWN = "Clopper–Pearson, generalised to means of points"
 _OWN_OVER_RUNS = "Student t, or wider with beta tails"
@@ -40,7 +40,7 @@ def make_estimate(
 ) -> Estimate:
     """Estimate from a table of outcomes: (outcomes) for a fixed model, or (runs, outcomes)."""
     if get_family() == "standard":
-        method = standard.choose_method(estimator, counts, k, quantity)
+        method = standard_intervals.choose_method(estimator, counts, k, quantity)
     else:
         method = choose_own(estimator, counts, imagine)
     return estimate_by(method, counts, k, confidence, least)
@@ -66,7 +66,7 @@ def estimate_by(
 def choose_own(
     estimator: Estimator, counts: FloatArray, imagine: Imagine = imagine_point
 ) -> Method:
-    """Return shaketable's own method for a table of outcomes, as `standard.choose_method`."""
+    """Return shaketable's own method for a table of outcomes, as the standard one."""
     ends = compute_limits if counts.ndim == 1 else compute_limits_over_runs
 
     def compute(tail: float, times: float, careful: bool) -> tuple[float, float, float]:
@@ -131,8 +131,8 @@ def bound_each(
     """
     linear, tail = mean_estimator(errors)(counts), 1 - check_confidence(confidence)
     if get_family() == "standard":
-        name = standard.describe_share_method(k)
-        highs = standard.compute_share_limits(linear, counts, k, tail)[1]
+        name = standard_intervals.describe_share_method(k)
+        highs = standard_intervals.compute_share_limits(linear, counts, k, tail)[1]
     else:
         name, highs = _OWN, find_upper_limit(linear, counts, tail)
     return [

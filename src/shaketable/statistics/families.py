@@ -1,4 +1,4 @@
-"""Which intervals are computed: shaketable's own (`limits`), or the standard ones (`standard`).
+"""Which intervals are computed: `own_intervals`, shaketable's, or `standard_intervals`.
 
 Counts are measured once, so the choice is made where results are looked at: it is in force inside
 ``with use_intervals("standard"):``. What findings keep is kept for each family by itself

@@ -15,7 +15,7 @@ from shaketable.statistics.counts import check_draws, read_points
 from shaketable.statistics.estimate import Estimate
 from shaketable.statistics.estimating import bound_each, estimate_each
 from shaketable.statistics.independent import subtract_independent
-from shaketable.statistics.limits import mean_estimator
+from shaketable.statistics.own_intervals import mean_estimator
 
 
 def count_by_group(hits: ArrayLike, k: int, codes: IntArray, groups: int) -> FloatArray:

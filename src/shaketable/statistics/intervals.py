@@ -7,7 +7,7 @@ There are two targets, and every estimate says which one its interval is for:
 - **Mean over splits**: the mean over all random splits of this data set, training included. Runs
   are independent, and the spread between runs counts.
 
-`shaketable.statistics.limits` explains how the limits are computed. They may be wide: without a
+`statistics.own_intervals` explains how the limits are computed. They may be wide: without a
 loss in n points the interval of MSCR still reaches :math:`\pm 3/n`, and for few points the
 intervals cover more often than they state: up to about 60 points they allow for kinds of points
 that were not seen (``benchmarks/results/coverage.md``). Intervals over runs are never narrower than
@@ -37,7 +37,7 @@ from shaketable.statistics.counts import (
 )
 from shaketable.statistics.estimate import Estimate
 from shaketable.statistics.estimating import bound_each, estimate_each, make_estimate
-from shaketable.statistics.limits import (
+from shaketable.statistics.own_intervals import (
     Estimator,
     Imagine,
     LinearEstimate,
@@ -328,7 +328,7 @@ def mean_of_values(
     """Mean of one value per point, all in [low, high], for a fixed model, or over runs.
 
     Values have the shape (points), or (runs, points) for the mean over all splits. `imagine` says
-    which point the limits add to the data (`shaketable.statistics.limits`).
+    which point the limits add to the data (`shaketable.statistics.own_intervals`).
 
     >>> print(mean_of_values(np.array([0.0, 2.0, 2.0, 4.0]), low=0, high=4))
     2.00 (95 % interval 0.13 to 3.87)

@@ -22,7 +22,7 @@ confidence sequence. Solved for T,
 takes the place of the quantile of a fixed size; with too few values there is no bound. For values
 that are not normal this holds in the limit of many (Waudby-Smith et al. 2024). Shares close to 0
 or 1 have few errors to go by, so the tail of Student's t beyond :math:`T_n` is handed to the limits
-of `shaketable.statistics.limits`, which are then Clopper–Pearson. Every estimate becomes a
+of `shaketable.statistics.own_intervals`, which are then Clopper–Pearson. Every estimate becomes a
 confidence sequence in this way, also ratios and paired differences. How often the sequences cover,
 with looks after every point and every run, is in ``benchmarks/results/stopping.md``.
 

@@ -53,7 +53,7 @@ from shaketable.findings.series import allow_for_looks
 from shaketable.findings.suite_results import SuiteResult, meets_same_suite, share_suite_points
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate, EstimateJson, EstimateWithMethodJson
-from shaketable.statistics.limits import imagine_worst
+from shaketable.statistics.own_intervals import imagine_worst
 
 _METHOD = "linearised CV, lower limit corrected for chance"
 _compute_mean = partial(intervals.mean_of_values, imagine=imagine_worst)

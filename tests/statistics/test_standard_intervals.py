@@ -13,7 +13,7 @@ from shaketable.statistics.difference import compute_p_value
 from shaketable.statistics.families import cached_by_family, get_family, use_intervals
 from shaketable.statistics.groups import count_by_group, group_error_bounds, group_shares
 from shaketable.statistics.sequences import hold_at_any_size
-from shaketable.statistics.standard import (
+from shaketable.statistics.standard_intervals import (
     RESAMPLES,
     Bootstrap,
     compute_clopper_pearson,
@@ -220,7 +220,7 @@ def test_resamples_without_a_right_clean_answer_are_left_out():
 
 
 def test_many_outcomes_are_resampled_less_often():
-    from shaketable.statistics.limits import mean_estimator
+    from shaketable.statistics.own_intervals import mean_estimator
 
     values = np.arange(50000) / 50000
     assert Bootstrap(mean_estimator(values), np.ones(50000)).resamples == 999

@@ -1,4 +1,4 @@
-r"""The standard intervals, which `families.use_intervals` chooses in place of those of `limits`.
+r"""The standard intervals, which `families.use_intervals` chooses in place of `own_intervals`.
 
 - **Share of right answers, one per point**: Clopper–Pearson (1934), exact.
 - **Share of right draws, k per point**: Wilson's score interval (1927) with the effective number of
@@ -29,7 +29,7 @@ from scipy import special
 from shaketable.core.errors import InputError, either
 from shaketable.core.types import FloatArray
 from shaketable.statistics.estimate import Method
-from shaketable.statistics.limits import Estimator, LinearEstimate
+from shaketable.statistics.own_intervals import Estimator, LinearEstimate
 
 Quantity: TypeAlias = Literal["share", "difference", "other"]
 """What is estimated: a share of right answers, a difference of two shares, or something else."""

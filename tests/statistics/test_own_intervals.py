@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from shaketable.statistics import intervals
-from shaketable.statistics.limits import (
+from shaketable.statistics.own_intervals import (
     Estimator,
     change_estimator,
     compute_limits,
