@@ -171,6 +171,11 @@ def test_an_installed_module_of_the_same_name_is_named(own_directory):
     Path("mine_alone.py").write_text("model = 1")
     with pytest.raises(InputError, match="; name an attribute of the module"):
         import_object("model", "mine_alone:other")
+    Path("folder_alone").mkdir()
+    Path("folder_alone", "mine.py").write_text("model = 1")
+    for reference in ("folder_alone:other", "folder_alone.mine:other"):
+        with pytest.raises(InputError, match="; name an attribute of the module"):
+            import_object("model", reference)
 
 
 def test_python_as_a_module_does_not_look_in_the_working_directory(own_directory):

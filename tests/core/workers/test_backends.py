@@ -111,6 +111,23 @@ def test_data_that_are_lost_are_sent_again(dask):
     assert [o.get() for o in run_tasks([Sum(data, 1)])] == [7]
 
 
+def test_a_task_whose_data_are_lost_every_time_is_given_up(dask, monkeypatch):
+    monkeypatch.setattr(dask_backend, "_TRIES", 3)
+    submit, sent = dask._submit, []
+
+    def lose(task):
+        future = submit(task)
+        sent.append(task.number)
+        future.cancel()
+        return future
+
+    monkeypatch.setattr(dask, "_submit", lose)
+    (outcome,) = run_tasks([Sum(np.ones(6, int), 1)])
+    assert sent == [1] * 3
+    with pytest.raises(WorkerError, match="sum 1: its worker was lost 3 times, with the data"):
+        outcome.get()
+
+
 def test_many_models_an_adversary_and_a_separation_on_dask(dask, monkeypatch):
     trees = {f"tree {d}": DecisionTreeClassifier(max_depth=d).fit(X, DATA.labels) for d in (1, 2)}
     noise, sizes = ["linf(0.1)", "l2(0.2)"], [0.05, 0.2]
