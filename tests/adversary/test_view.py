@@ -158,7 +158,7 @@ def test_examples_are_those_of_the_smallest_epsilon_and_rows_those_of_the_source
     data = replace(st.make_dataset(X, Y, features=("along", "across")), kept=kept)
     page = read_page((worst_case(late, data, LADDER)).report(tmp_path / "w.html"))
     (name,) = (name for name in page.tables if "rows counted" in name)
-    assert "epsilon 1.2: 1 of 1 examples, rows counted from 0" in " ".join(page.text.split())
+    assert "epsilon 1.2: 1 of 1, rows counted from 0" in " ".join(page.text.split())
     ((row, label, *_),) = page.tables[name][1:]
     assert (row, label) == ("9", "1 model says 0")  # the point at 8, 0.8 from the cut
 

@@ -276,8 +276,9 @@ def _tabulate_examples(found: WorstCase, curve: Curve) -> list[Table]:
         )
     return [
         Table(
-            f"{curve.model}, {accuracy.name}, epsilon {format_distance(accuracy.epsilon)}: "
-            f"{len(rows)} of {len(examples)} examples, rows counted from 0",
+            f"examples for {curve.model}, {accuracy.name}, epsilon "
+            f"{format_distance(accuracy.epsilon)}: {len(rows)} of {len(examples)}, rows counted "
+            "from 0",
             (
                 Column("row"),
                 *map(Column, ("the point", "the example", "the difference", "label")),

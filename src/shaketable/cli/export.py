@@ -45,8 +45,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         default="findings",
         metavar="|".join(_CONTENTS),
         help="findings: every value with its interval; tables: every number of the tables of the "
-        "page; cells: one row per model and corruption; points: one row per point of every cell "
-        "(default: findings)",
+        "page, rates as fractions; cells: one row per model and corruption; points: one row per "
+        "point of every cell (default: findings)",
     )
     add_reference_flag(parser)
     add_grouping_flags(parser)

@@ -154,7 +154,7 @@ def test_errors_are_compared_with_those_of_alexnet_kind_by_kind():
 
 def test_the_page_has_the_errors_of_the_counts(results, tmp_path):
     page = read_page(write_report(tmp_path / "p.html", results))
-    name = next(name for name in page.tables if name.startswith("error under every norm"))
+    name = next(name for name in page.tables if name.startswith("error in % under every norm"))
     rows = page.tables[name]
     assert rows[0] == ["model", "norm", "mean", "1", "2", "3"]
     assert [row[:2] for row in rows[1:]] == [

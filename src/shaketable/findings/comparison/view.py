@@ -39,7 +39,7 @@ def make_blocks(finding: Comparison, *, few_pairs: int = FEW_PAIRS) -> list[Bloc
     several = len({ranking.data for ranking in finding.rankings}) > 1
     return [
         *(
-            Sentence(f"{r.data}, {r.words}" if several else r.words, level="headline")
+            Sentence(f"{r.words} ({r.data})" if several else r.words, level="headline")
             for r in finding.rankings
         ),
         *(answers if len(pairs) <= few_pairs else []),

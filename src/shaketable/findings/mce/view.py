@@ -128,13 +128,13 @@ def _tabulate_levels(board: Scoreboard) -> Table:
     highest = max(level.error.value for _, ladder in ladders for level in ladder.levels) or 1.0
     kind = "norm" if board.of_norms else "kind"
     return Table(
-        f"error under every {kind}: the mean with its 95 % interval, and every level from the "
+        f"error in % under every {kind}: the mean with its 95 % interval, and every level from the "
         f"weakest to the strongest; suite {board.suite.name}, {board.sizes}",
         (
             Column("model"),
             Column(kind),
-            Column("mean", "rate", quantity="error"),
-            *(Column(str(step), "rate", quantity="error") for step in steps),
+            Column("mean", "rate", "", "error"),
+            *(Column(str(step), "rate", "", "error") for step in steps),
         ),
         [
             (score.label, ladder.title, ladder.mean, *_list_levels(ladder, steps, highest))

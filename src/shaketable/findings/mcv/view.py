@@ -106,7 +106,7 @@ def _tabulate_means(board: MCVBoard, several: bool) -> Table:
         return [b.Entry(v.least, v.lowest), b.Entry(v.most, v.highest)]
 
     return Table(
-        f"{board.data}: accuracy over {len(board.suite.specs)} sets of suite {board.suite.name}, "
+        f"accuracy over {len(board.suite.specs)} sets of suite {board.suite.name} on {board.data}, "
         f"{board.draws}, with 95 % intervals",
         (
             Column("model"),

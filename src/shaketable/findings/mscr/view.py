@@ -181,17 +181,17 @@ def _show_accuracies(subjects: tuple[Subject, ...]) -> list[Block]:
     drawn = any(not s.left_to_suites for s in subjects)
     return [
         Heading("Accuracy under noise", "accuracy", "Accuracy"),
-        *(Sentence(text) for text in dict.fromkeys(map(_describe_data, subjects))),
+        *dict.fromkeys(map(_describe_data, subjects)),
         *([Chart(draw, _ACCURACY + (_EPS_MIN if known else ""))] if drawn else []),
         table,
     ]
 
 
-def _describe_data(subject: Subject) -> str:
+def _describe_data(subject: Subject) -> Sentence:
     cell, size = subject.first, ""
     if (known := subject.separation) is not None:
         size = f"; {norm_title(known.norm)} eps_min = {format_distance(known.epsilon_min)}"
-    return f"{cell.data}: {cell.n} test points{size}"
+    return Sentence(f"{cell.n} test points{size}", cell.data)
 
 
 def _show_differences(finding: Robustness, subjects: list[Subject]) -> list[Block]:

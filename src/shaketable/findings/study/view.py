@@ -91,12 +91,14 @@ def _make_matrix(
     by_noise = {(e.test_eps, e.train_eps): e for e in [*accuracies, *mscr]}
     tests = sorted({e.test_eps for e in accuracies if e.test_eps is not None})
     runs = join_distinct(sorted({entry.runs for entry in accuracies}))
+    runs += " run" if runs == "1" else " runs"
     return Table(
-        f"{subject.label} on {subject.first.data}: accuracy with {subject.study_noise}, mean over "
-        f"{runs} {'run' if runs == '1' else 'runs'} with 95 % intervals; in the last row MSCR",
+        f"accuracy in % of {subject.label} on {subject.first.data}, with {subject.study_noise}: "
+        f"mean over {runs} with 95 % intervals; in the last row MSCR in %",
         (
             Column("test \\ training"),
-            *(Column(str(names[t]), "rate", quantity="accuracy of a study") for t in trains),
+            # a unit would pass for that of the noise
+            *(Column(str(names[t]), "rate", "", "accuracy of a study") for t in trains),
         ),
         [
             (
@@ -124,7 +126,7 @@ def _mark_best(entries: Sequence[StudyEntry | None], *, is_mscr: bool) -> list[C
 
 def _tabulate_optima(subject: Subject, optima: Sequence[RowOptimum]) -> Table:
     return Table(
-        f"{subject.label}: the best training noise of every test noise, and its accuracy minus "
+        f"the best training noise of {subject.label} for every test noise, and its accuracy minus "
         "that on the diagonal, with 95 % intervals",
         (
             Column("test"),

@@ -27,7 +27,7 @@ def _tabulate_search(result: Hardening) -> Table:
     fit, selection, _ = result.parts
     copies = f" on {result.workshop.noise.k} copies of every point" if result.copies_test else ""
     return Table(
-        f"{result.workshop.name} on {result.workshop.data.name}: accuracy, clean and under "
+        f"accuracy of {result.workshop.name} on {result.workshop.data.name}, clean and under "
         f"{result.target}, and its change against training without noise{copies}; fitted on "
         f"{fit} points and compared on {selection} others, {_count(result.search_runs)}",
         (
