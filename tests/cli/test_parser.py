@@ -1,3 +1,6 @@
+import re
+import shlex
+
 import pytest
 
 from helpers.commands import run_failing
@@ -54,3 +57,19 @@ def test_another_command_line_is_another_matter():
     parser = Parser()
     parser.add_argument("--suite")
     assert [parser.parse_args(["--suite", name]).suite for name in "ab"] == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_examples_of_the_help_are_commands(name):
+    for example in COMMANDS.get(name).EXAMPLES.replace("\\\n", " ").splitlines():
+        program, *argv = shlex.split(example)
+        assert program == "shaketable"
+        assert parse_args(argv, COMMANDS).run is COMMANDS.get(name).run
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_a_group_of_flags_is_listed_once(capsys, name):
+    with pytest.raises(SystemExit):
+        parse_args([name, "--help"], COMMANDS)
+    titles = re.findall(r"^\S.*:$", capsys.readouterr().out, flags=re.MULTILINE)
+    assert sorted(set(titles)) == sorted(titles)

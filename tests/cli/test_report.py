@@ -42,6 +42,27 @@ def test_evaluate_compares_models_and_scores_again(capsys):
     assert run_json(capsys, "report", "r.sqlite")["models"] == found["models"]
 
 
+def test_results_that_exist_are_read_with_either_kind_of_intervals(capsys):
+    for store, model in (("a.sqlite", "rf"), ("b.sqlite", "svm")):
+        argv = ["evaluate", "--data", BANDS, "--model", f"net={model}", "--store", store, "--quiet"]
+        measured = run_json(capsys, *argv, "--intervals", "standard")
+    assert run_json(capsys, "report", "b.sqlite", "--intervals", "standard") == {
+        key: value for key, value in measured.items() if key != "eps_min_deviations"
+    } | {"notes": []}
+    require = ["--require", "mscr >= -1"]
+    for reader in (
+        ["report", "b.sqlite", "--json"],
+        ["check", "b.sqlite", "--json", *require],
+        ["compare", "a.sqlite", "b.sqlite", "--json"],
+        ["export", "b.sqlite", "--to", "card"],
+    ):
+        own, named, standard = (
+            run_command(capsys, *reader, *chosen)[1]
+            for chosen in ([], ["--intervals", "own"], ["--intervals", "standard"])
+        )
+        assert own == named != standard
+
+
 def test_a_shared_store_keeps_data_apart(capsys):
     base = ["--model", "1nn", "--quiet", "--store", "r.sqlite"]
     eps_min = {}

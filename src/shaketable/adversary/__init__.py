@@ -16,7 +16,7 @@ computation (1-NN in L2, the attack ``1nn-exact``). In one and two dimensions th
 searches the whole region to a stated resolution.
 
 `target` prepares the model and its points, `curve` repeats the search along a ladder of epsilon,
-and `worst_case` joins models and constraints; `table`, `charts` and `page` display the result.
+and `worst_case` joins models and constraints; `view` and `charts` display the result.
 `agreement` compares two models with 1-NN where they differ.
 """
 

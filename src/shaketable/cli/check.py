@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from shaketable.cli.flags import add_json_flag, add_requirement_flags, parse_confidence
+from shaketable.cli.flags import (
+    add_intervals_flag,
+    add_json_flag,
+    add_requirement_flags,
+    parse_confidence,
+)
 from shaketable.cli.output import print_result, write_decisions
 from shaketable.core.errors import InputError
 from shaketable.core.options import make_options
@@ -13,7 +18,7 @@ ABOUT = "requirements on models: met, not met or inconclusive"
 SCHEMA = "shaketable.findings.requirements.check:CheckJson"
 EXAMPLES = """\
   shaketable check r.sqlite --require "accuracy >= 90%" --require "mscr >= -1"
-  shaketable check r.sqlite --requirements requirements.toml --junit requirements.xml"""
+  shaketable check r.sqlite --require requirements.toml --junit requirements.xml"""
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +38,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="allow for rare kinds of points that were not seen; intervals are up to three times "
         "as wide",
     )
+    add_intervals_flag(parser)
     add_json_flag(parser, "; values are percentages")
 
 
@@ -41,12 +47,15 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.activities.stopping import read_requirements
     from shaketable.evaluation.evaluate_options import RequirementOptions
     from shaketable.findings.requirements.check import check
+    from shaketable.statistics.families import use_intervals
 
     options = make_options(RequirementOptions, vars(args))
     requirements = read_requirements(options)
     if not requirements:
         raise InputError("check needs --require, such as 'mscr >= -1', or a file of requirements")
-    decisions = check(args.store, requirements, confidence=args.confidence, careful=args.careful)
-    print_result(decisions, json=args.json)
-    write_decisions(options, decisions)
+    given = {"confidence": args.confidence, "careful": args.careful}
+    with use_intervals(args.intervals):
+        decisions = check(args.store, requirements, **given)
+        print_result(decisions, json=args.json)
+        write_decisions(options, decisions)
     return decisions.exit_code

@@ -7,7 +7,12 @@ import sys
 from contextlib import redirect_stdout
 from pathlib import Path
 
-from shaketable.cli.flags import add_grouping_flags, add_out_flag, add_reference_flag
+from shaketable.cli.flags import (
+    add_grouping_flags,
+    add_intervals_flag,
+    add_out_flag,
+    add_reference_flag,
+)
 from shaketable.cli.output import read_group, read_results
 from shaketable.core.options import one_of
 from shaketable.views.terminal import print_lines, print_text
@@ -45,6 +50,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     )
     add_reference_flag(parser)
     add_grouping_flags(parser)
+    add_intervals_flag(parser)
     parser.add_argument(
         "--task",
         help="card: begin with the metrics as YAML for the Hugging Face Hub; the task is that of "
@@ -64,14 +70,13 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the file, print the card, or log the run."""
     from shaketable.findings.export import export
+    from shaketable.statistics.families import use_intervals
 
-    results = read_results(
-        args.store,
-        reference=args.reference or "",
-        baseline=args.baseline or "",
-        group=read_group(args.group),
-    )
-    with redirect_stdout(sys.stderr):  # MLflow prints addresses
+    reference, baseline = args.reference or "", args.baseline or ""
+    group = read_group(args.group)
+    # MLflow prints addresses
+    with use_intervals(args.intervals), redirect_stdout(sys.stderr):
+        results = read_results(args.store, reference=reference, baseline=baseline, group=group)
         written = export(
             results,
             args.out,

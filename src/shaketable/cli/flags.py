@@ -55,7 +55,7 @@ def add_options(
     groups.get(COMMON, []).sort(key=lambda each: (not each.is_argument, not each.kept))
     places = {COMMON: 0, RESULTS: 2, RUNNING: 3}
     for title in sorted(groups, key=lambda title: places.get(title, 1)):
-        group = parser.add_argument_group(title)
+        group = _open_group(parser, title)
         rivals: dict[str, Any] = {}
         for each in groups[title]:
             place: Any = group
@@ -65,6 +65,12 @@ def add_options(
                 place = rivals[each.rivals]
             about = helps.get(each.key, each.help)
             _add_flag(place, replace(each, help=about), defaults=defaults)
+
+
+def _open_group(parser: argparse.ArgumentParser, title: str) -> Any:
+    """Return the group of flags with this title; a new one if there is none yet."""
+    groups = [group for group in parser._action_groups if group.title == title]
+    return groups[0] if groups else parser.add_argument_group(title)
 
 
 def _add_flag(place: Any, option: Option, *, defaults: bool) -> None:
@@ -110,6 +116,13 @@ def add_grouping_flags(parser: argparse.ArgumentParser) -> None:
     from shaketable.evaluation.evaluate_options import StudyOptions
 
     add_options(parser, StudyOptions, keys=["group", "baseline"], defaults=True)
+
+
+def add_intervals_flag(parser: argparse.ArgumentParser) -> None:
+    """Add which intervals are computed from the counts of a results file."""
+    from shaketable.evaluation.evaluate_options import EvaluateOptions
+
+    add_options(parser, EvaluateOptions, keys=["intervals"], defaults=True)
 
 
 def add_copies_flags(parser: argparse.ArgumentParser) -> None:

@@ -38,7 +38,7 @@ EXAMPLES = """\
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """What to list."""
-    parser.add_argument("kind", type=one_of("kind", KINDS), metavar="|".join(KINDS))
+    parser.add_argument("kind", type=one_of("kind", KINDS), metavar="KIND", help=", ".join(KINDS))
     parser.add_argument(
         "command",
         nargs="?",

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from shaketable.cli.flags import (
     add_grouping_flags,
+    add_intervals_flag,
     add_json_flag,
     add_page_flag,
     add_reference_flag,
@@ -32,6 +33,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add_json_flag(parser, "; values are percentages")
     add_reference_flag(parser)
     add_grouping_flags(parser)
+    add_intervals_flag(parser)
     parser.add_argument(
         "--suite",
         help="show mean and variation over this suite (default: over two-factor and its like)",
@@ -50,14 +52,16 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.evaluation.evaluate_options import MeasureOptions
     from shaketable.findings.correlation.finding import find_asked_correlations as find_correlation
     from shaketable.findings.mcv.finding import find_asked_variation as find_variation
+    from shaketable.statistics.families import use_intervals
 
-    reference = args.reference or ""
-    results = read_results(
-        args.store, reference=reference, baseline=args.baseline or "", group=read_group(args.group)
-    )
-    findings = dict(results.findings)
-    if args.suite:
-        findings["mcv"] = find_variation(results.records, reference=reference, suite=args.suite)
-    if args.correlate:
-        findings["correlate"] = find_correlation(results.records, args.correlate)
-    return conclude(make_options(MeasureOptions, vars(args)), replace(results, findings=findings))
+    reference, baseline = args.reference or "", args.baseline or ""
+    group = read_group(args.group)
+    with use_intervals(args.intervals):
+        results = read_results(args.store, reference=reference, baseline=baseline, group=group)
+        findings = dict(results.findings)
+        if args.suite:
+            findings["mcv"] = find_variation(results.records, reference=reference, suite=args.suite)
+        if args.correlate:
+            findings["correlate"] = find_correlation(results.records, args.correlate)
+        results = replace(results, findings=findings)
+        return conclude(make_options(MeasureOptions, vars(args)), results)

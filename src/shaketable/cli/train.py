@@ -45,7 +45,7 @@ class TrainingJson(TypedDict):
     seed: int
     data: Annotated[str, "fingerprint of the data"]
     bounds: str
-    weights: NotRequired[Annotated[str, "hash of the file of --weights, if it was given"]]
+    weights: NotRequired[Annotated[str, "hash of the file of weights to begin with, if any"]]
 
 
 class TrainJson(TrainingJson):

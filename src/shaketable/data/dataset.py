@@ -428,7 +428,7 @@ class Dataset:
 
         `part` is the ``test`` or the ``train`` part; the other one is kept whole. The same seed
         gives the same points, and a larger sample holds a smaller one. The draw is not stratified.
-        eps_min of a sample is at least that of all points.
+        A sample has a larger eps_min than all points, or the same.
 
         Parameters
         ----------

@@ -2,8 +2,8 @@
 
 `separation` measures the distance between classes, `one_nn` the 1-nearest-neighbour classifier;
 `audit` gathers what eps_min depends on; a `SeparationRecord` is the part of a separation that is
-stored with results. `facts`, `table`, `charts`, `page` and `words` show them. The exact search for
-nearest points of other classes is in `search`.
+stored with results. `view` and `charts` show them. The exact search for nearest points of other
+classes is in `search`.
 """
 
 from shaketable.core.lazy import attach

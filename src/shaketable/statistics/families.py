@@ -13,7 +13,6 @@ from contextvars import ContextVar
 from typing import Any, Generic, Literal, Self, TypeAlias, TypeVar, cast, get_args, overload
 
 from shaketable.core.checks import unknown_name
-from shaketable.core.errors import InputError
 
 Family: TypeAlias = Literal["own", "standard"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
@@ -51,7 +50,7 @@ def use_intervals(family: str) -> Iterator[None]:
     -0.0440 (95 % interval -0.0720 to -0.0250)
     """
     if family not in FAMILIES:
-        raise InputError(unknown_name("intervals", family, FAMILIES))
+        raise unknown_name("intervals", family, FAMILIES)
     token = _chosen.set(family)
     try:
         yield

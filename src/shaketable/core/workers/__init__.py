@@ -12,5 +12,5 @@ directs elsewhere); within ``with cluster("dask", address=…)`` those of a Dask
   and each may be made when it is about to run.
 - The cluster runs the tasks of a lost worker again; one whose workers are lost every time fails.
 - A worker must have the versions of the packages that results depend on (`packing`), and takes one
-  GPU of its machine for itself (`gpus`).
+  GPU of its machine for itself (`packing.take_gpu`).
 """

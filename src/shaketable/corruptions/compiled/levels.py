@@ -53,7 +53,7 @@ def add_to_levels(
 ) -> None:
     """Write uint8 plus noise to `out`, rounded; it counts as x / unit, and noise is in that unit.
 
-    Every row has its own scale. These are the numbers of `adding.add_noise` on floats, without
+    Every row has its own scale. These are the numbers of `corruption.add_noise` on floats, without
     storing floats in between.
     """
     flat = np.ascontiguousarray(x.reshape(noise.shape))

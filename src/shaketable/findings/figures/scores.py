@@ -83,7 +83,7 @@ def find_correlations(found: Found, *, metric: str = "mscr,mce") -> AskedCorrela
     found
         Findings, records or a results file of four models or more on the same data.
     metric
-        Two metrics with a comma between them, such as ``mscr,error``; see `correlate`.
+        Two metrics with a comma between them, such as ``mscr,error``.
     """
     return find_asked_correlations(as_records(found), metric)
 
