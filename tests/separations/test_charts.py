@@ -42,6 +42,12 @@ def test_points_are_named_by_their_source_rows() -> None:
     assert sorted(rows) == [2, 2, 3, 3, 4], "those of the pair twice"
 
 
+def test_every_layer_of_the_points_has_their_places(data: Dataset) -> None:
+    panel = charts.points_chart(separation(data), data).to_dict()
+    fields = [[layer["encoding"][axis]["field"] for axis in "xy"] for layer in panel["layer"]]
+    assert fields == [["x", "y"]] * 3
+
+
 def test_points_keep_the_closest_pair_when_there_are_too_many(
     data: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
