@@ -48,7 +48,7 @@ def test_page_of_fixed_models_says_what_the_metrics_say(
     assert data.fingerprint in text
     assert (
         f"{data.name}: {next(iter(noise_records)).n} test points" in text
-    )  # names stay as they are
+    )  # unchanged
     assert repr(noise_records.separations[0].two_r) in text
 
 
