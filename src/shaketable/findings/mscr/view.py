@@ -71,7 +71,7 @@ def _show_verdicts(subjects: list[Subject]) -> list[Block]:
 
         return mscr_chart(subjects)
 
-    fitted = [_make_card(s) for s in subjects if not s.is_study]
+    fitted = [_make_card(s) for s in subjects if not s.is_study and _has_verdict(s, subjects)]
     trained = [_make_card(s) for s in subjects if s.is_study]
     known = any(series.change is not None for s in subjects for series in s.at_eps_min)
     return [
@@ -95,6 +95,12 @@ def _show_verdicts(subjects: list[Subject]) -> list[Block]:
             "Positive: the noise helps.",
         ),
     ]
+
+
+def _has_verdict(subject: Subject, subjects: list[Subject]) -> bool:
+    """Whether there is something to say: not of corruptions without a size, beside an MSCR."""
+    same = [s for s in subjects if s.first.recipe == subject.first.recipe]
+    return bool(subject.norm) or not any(s.at_eps_min for s in same)
 
 
 def _make_card(subject: Subject) -> Card:
