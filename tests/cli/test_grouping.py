@@ -32,5 +32,5 @@ def test_a_baseline_that_does_not_exist_costs_no_results(capsys, own_directory):
     assert "unknown baseline 'linf(0.02)'" in err
     code, out, _ = run_command(capsys, "report", "s.sqlite", "--baseline", "linf(0.01)")
     assert code == 0
-    assert "minus linf(0.01), in percentage points" in out
+    assert "minus linf(0.01), on the same points and noise" in out
     assert "is clean accuracy higher than for linf(0.01)?" in out
