@@ -144,6 +144,19 @@ def test_the_file_must_suit_what_is_written(records, path, to, message):
         st.export(records, path, to=to)
 
 
+@pytest.mark.parametrize(
+    ("path", "options", "message"),
+    [
+        ("card.md", {"content": "cells"}, "content is for csv, parquet and json, got 'cells'"),
+        (None, {"to": "mlflow", "content": "points"}, "got 'points' for mlflow; leave it out"),
+        ("x.csv", {"task": "image-classification"}, "task is for a card, got csv; leave it out"),
+    ],
+)
+def test_options_of_another_target_are_refused(records, path, options, message):
+    with pytest.raises(st.InputError, match=message):
+        st.export(records, path, **options)
+
+
 def test_tables_are_those_of_the_page(results, tmp_path):
     st.export(results, tmp_path / "t.csv", content="tables")
     path = st.export(results, tmp_path / "t.json", content="tables")

@@ -38,7 +38,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="what to write (default: as the file ends; .md is a card)",
     )
     endings = (".csv", ".csv.gz", ".parquet", ".json", ".md")
-    add_out_flag(parser, "file to write (default: print a card)", endings)
+    add_out_flag(parser, "file to write; without it, a card is printed", endings)
     parser.add_argument(
         "--content",
         type=one_of("content", _CONTENTS),

@@ -184,6 +184,13 @@ def export(
     ## Robustness
     """
     target = _choose_target(path, to)
+    if target in ("card", "mlflow") and content != "findings":
+        raise InputError(
+            f"{either('--content', 'content')} is for csv, parquet and json, got {content!r} for "
+            f"{target}; leave it out"
+        )
+    if task is not None and target != "card":
+        raise InputError(f"{either('--task', 'task')} is for a card, got {target}; leave it out")
     results = as_results(results)
     if target == "mlflow":
         from shaketable.findings.mlflow_runs import log_mlflow  # it imports this module

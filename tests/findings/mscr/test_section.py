@@ -46,9 +46,7 @@ def test_page_of_fixed_models_says_what_the_metrics_say(
     )
     assert numbers.format_points(difference) in text
     assert data.fingerprint in text
-    assert (
-        f"{data.name}: {next(iter(noise_records)).n} test points" in text
-    )  # unchanged
+    assert f"{data.name}: {next(iter(noise_records)).n} test points" in text  # unchanged
     assert repr(noise_records.separations[0].two_r) in text
 
 
