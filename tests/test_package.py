@@ -90,6 +90,8 @@ def test_suites_are_lists_of_specs():
 @pytest.mark.parametrize("stub", sorted(ROOT.rglob("__init__.pyi")), ids=lambda p: p.parent.name)
 def test_public_names_of_a_stub_can_be_had_whatever_is_imported_before(stub):
     name = ".".join(stub.relative_to(ROOT.parent).parent.parts)
+    if name == "shaketable.training":
+        pytest.importorskip("torch")
     package = importlib.import_module(name)
     imports = [n for n in ast.parse(stub.read_text()).body if isinstance(n, ast.ImportFrom)]
     homes = {(a := n.names[0]).asname: (n.module, a.name) for n in imports if len(n.names) == 1}
