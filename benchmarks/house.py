@@ -8,7 +8,8 @@
 Code lines are lines that hold code: no blank lines, comments or docstrings. Flags are counted once
 for every command that has them. A trace counts the files and functions of the package that a call
 runs through, how often the file changes from one call to the next, and the calls of the parser of
-specs. Times are CPU seconds of whole processes, of both versions in turn, and their ratio.
+specs. Times are CPU seconds of whole processes with one thread of BLAS, of both
+versions in turn, and their ratio.
 """
 
 from __future__ import annotations
@@ -199,7 +200,7 @@ def compare_times(other: Path, rounds: int) -> None:
 
 def time_command(words: list[str], source: Path, folder: str) -> float:
     """CPU seconds of a command, with the package of a source."""
-    environment = os.environ | {"PYTHONPATH": str(source)}
+    environment = os.environ | {"PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "shaketable", *words]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=True)

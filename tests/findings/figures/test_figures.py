@@ -1,5 +1,6 @@
 """Every figure shows the numbers of the metrics, and says in words what it shows."""
 
+import json
 import math
 import re
 from dataclasses import replace
@@ -93,6 +94,7 @@ def test_the_effect_of_k_is_drawn_for_one_corruption(norm_records: Records) -> N
     runs = [c.accuracy for c in norm_records.select(train="clean", corruption="l2(0.03)", k=2)]
     assert sorted({r["k"] for r in plain}) == [1, 2]
     assert plain[-1]["sd"] == pytest.approx(100 * np.std(runs, ddof=1))
+    assert "standard deviation" in json.dumps(chart.to_dict()), "a panel shows it"
     with pytest.raises(InputError, match=r"got 'none' of l2\(0.03\); linf\(0.03\)"):
         figures.draw_copies(norm_records)
     one_k = norm_records.select(k=2) + norm_records.select(corruption="clean")
@@ -302,3 +304,9 @@ def test_k_is_compared_in_the_runs_that_all_have(norm_records: Records) -> None:
     assert {row["runs"] for row in chart_rows(chart)} == {1}
     with pytest.raises(InputError, match="several k in the same runs"):
         figures.draw_copies(norm_records.select(k=1), corruption="linf(0.03)")
+
+
+def test_every_figure_says_what_it_shows():
+    for name in FIGURES:
+        about = FIGURES.get(name).about
+        assert about == FIGURES.get(name).make.__doc__.strip().splitlines()[0], name
