@@ -48,8 +48,7 @@ from interval_regimes import (
     split_regimes,
 )
 from shaketable.core.types import FloatArray, IntArray
-from shaketable.statistics import own_intervals as limits
-from shaketable.statistics import standard_intervals as standard
+from shaketable.statistics import own_intervals, standard_intervals
 
 RUNS = (2, 3, 5, 20, 60)
 ENOUGH = 0.94
@@ -57,7 +56,7 @@ ENOUGH = 0.94
 STUDIES = {"likelihood": 200, "betting": 100, "bootstrap t": 150, "BCa": 150}
 """Methods that take long see the first studies only, and at most 1000 points."""
 ALL_METHODS = (*METHODS, "bootstrap t", "BCa", "standard")
-STANDARD: dict[str, standard.Quantity] = {
+STANDARD: dict[str, standard_intervals.Quantity] = {
     "accuracy": "share",
     "robust accuracy": "share",
     "MSCR": "other",
@@ -70,10 +69,10 @@ STANDARD: dict[str, standard.Quantity] = {
 RESAMPLES = 1999
 """Resamples of the bootstrap here, a fifth of the usual number: it takes most of the time."""
 RUN_METHODS = ("shaketable", "before", "Gaffke", "t")
-BOUNDS: dict[str, limits.Imagine] = {
-    "shaketable": limits.imagine_point,
-    "before": partial(limits.imagine_point, common=1.0),
-    "Gaffke": limits.imagine_worst,
+BOUNDS: dict[str, own_intervals.Imagine] = {
+    "shaketable": own_intervals.imagine_point,
+    "before": partial(own_intervals.imagine_point, common=1.0),
+    "Gaffke": own_intervals.imagine_worst,
 }
 AGAIN = 10
 """Where our coverage is in doubt, it is simulated again, with so many times the studies."""
@@ -123,7 +122,7 @@ class Measure:
     name: str
     keep: tuple[int, ...]
     """Axes of the table (clean, hits, clean, hits) of two models."""
-    estimate: limits.Estimator
+    estimate: own_intervals.Estimator
     imagined: int = 1
     """Number of points that Gaffke's limits imagine."""
     needed: FloatArray | None = None
@@ -150,18 +149,20 @@ def measures(k: int) -> list[Measure]:
     (clean,), (hits,) = outcomes(0), outcomes(1)
     first, second = outcomes(1, 3)
     single, joint = outcomes(0, 1), outcomes(0, 1, 2, 3)
-    of_first = limits.change_estimator(joint[0], joint[1] / k)
-    of_second = limits.change_estimator(joint[2], joint[3] / k)
-    gap = limits.difference_estimator(first / k, second / k)
+    of_first = own_intervals.change_estimator(joint[0], joint[1] / k)
+    of_second = own_intervals.change_estimator(joint[2], joint[3] / k)
+    gap = own_intervals.difference_estimator(first / k, second / k)
     wrong = 1 - single[0]
     return [
-        Measure("accuracy", (0,), limits.mean_estimator(clean)),
-        Measure("robust accuracy", (1,), limits.mean_estimator(hits / k)),
-        Measure("MSCR", (0, 1), limits.change_estimator(single[0], single[1] / k)),
+        Measure("accuracy", (0,), own_intervals.mean_estimator(clean)),
+        Measure("robust accuracy", (1,), own_intervals.mean_estimator(hits / k)),
+        Measure("MSCR", (0, 1), own_intervals.change_estimator(single[0], single[1] / k)),
         Measure("difference of MSCR", (0, 1, 2, 3), lambda n: of_first(n) - of_second(n), 2),
         Measure("difference of accuracy", (1, 3), gap),
-        Measure("loss", (0, 1), limits.difference_estimator(single[0], single[1] / k)),
-        Measure("iCE", (0, 1), limits.change_estimator(wrong, 1 - single[1] / k), needed=wrong),
+        Measure("loss", (0, 1), own_intervals.difference_estimator(single[0], single[1] / k)),
+        Measure(
+            "iCE", (0, 1), own_intervals.change_estimator(wrong, 1 - single[1] / k), needed=wrong
+        ),
     ]
 
 
@@ -297,13 +298,13 @@ def bound_errors(
 
     def find(counts: FloatArray, name: str) -> Outcome:
         table = hits.reduce(counts, regime.k)
-        errors = limits.mean_estimator(1 - np.arange(regime.k + 1) / regime.k)(table)
+        errors = own_intervals.mean_estimator(1 - np.arange(regime.k + 1) / regime.k)(table)
         if name == "t":
             squares = (table * (errors.values - errors.estimate[:, None]) ** 2).sum(axis=1)
             error = np.sqrt(squares / regime.n / (regime.n - 1))
             bounds = errors.estimate + special.stdtrit(regime.n - 1, 1 - 2 * TAIL) * error
         else:
-            bounds = limits.find_upper_limit(errors, table, 2 * TAIL, BOUNDS[name])
+            bounds = own_intervals.find_upper_limit(errors, table, 2 * TAIL, BOUNDS[name])
         return measure_outcome(np.zeros_like(bounds), bounds, truth)
 
     found = {name: find(counts, name) for name in (*BOUNDS, "t")}
@@ -346,9 +347,9 @@ class RunTables:
             each, runs = self.each[chosen], chosen.shape[1]
             half = special.stdtrit(runs - 1, 1 - TAIL) * each.std(axis=-1, ddof=1) / np.sqrt(runs)
             return each.mean(axis=-1) - half, each.mean(axis=-1) + half
-        worst = partial(limits.imagine_worst, points=self.measure.imagined)
-        imagine = worst if name == "Gaffke" else limits.imagine_point
-        below, above = limits.make_limits_over_runs(
+        worst = partial(own_intervals.imagine_worst, points=self.measure.imagined)
+        imagine = worst if name == "Gaffke" else own_intervals.imagine_point
+        below, above = own_intervals.make_limits_over_runs(
             self.measure.estimate, self.tables[chosen], TAIL, imagine
         )
         if name != "shaketable":
@@ -356,7 +357,7 @@ class RunTables:
         return -below.find(), above.find()
 
 
-def narrow_as_before(limit: limits.UpperLimit) -> limits.UpperLimit:
+def narrow_as_before(limit: own_intervals.UpperLimit) -> own_intervals.UpperLimit:
     """Return the limit of 2026-11-17 and before: with t as the tail, and less than t's own."""
     tail = np.asarray(special.ndtr(special.ndtri(limit.tail) * limit.stretch))
     linear = replace(limit.linear, parts=(), bases=None)
@@ -413,7 +414,7 @@ def standard_rows(number: int, settings: Settings) -> list[tuple[str, Row]]:
             continue
         k = 1 if measure.name == "accuracy" else regime.k
         found = {
-            "shaketable": limits.compute_limits(measure.estimate, studies, TAIL)[1:],
+            "shaketable": own_intervals.compute_limits(measure.estimate, studies, TAIL)[1:],
             "standard": find_standard_limits(measure, studies, k),
         }
         outcomes = {name: measure_outcome(*ends, truth) for name, ends in found.items()}
@@ -445,22 +446,24 @@ def find_standard_limits(
 ) -> tuple[FloatArray, FloatArray]:
     """Limits of every study by the method that ``use_intervals("standard")`` takes."""
     quantity = STANDARD[measure.name]
-    standard.RESAMPLES = RESAMPLES
+    standard_intervals.RESAMPLES = RESAMPLES
     if quantity == "share":
-        low, high = standard.compute_share_limits(measure.estimate(studies), studies, k, TAIL)
+        low, high = standard_intervals.compute_share_limits(
+            measure.estimate(studies), studies, k, TAIL
+        )
         return low, high
     found = []
     for table in studies:
         seen = table > 0  # of the others no resample has any
 
-        def estimate(counts: FloatArray, seen: BoolArray = seen) -> limits.LinearEstimate:
+        def estimate(counts: FloatArray, seen: BoolArray = seen) -> own_intervals.LinearEstimate:
             whole = np.zeros((*counts.shape[:-1], len(seen)))
             whole[..., seen] = counts
             linear = measure.estimate(whole)
             bases = None if linear.bases is None else linear.bases[..., seen]
             return replace(linear, values=linear.values[..., seen], parts=(), bases=bases)
 
-        method = standard.choose_method(estimate, table[seen], k, quantity)
+        method = standard_intervals.choose_method(estimate, table[seen], k, quantity)
         found.append(method.compute(TAIL, 1.0, False)[1:])
     low, high = np.array(found).T
     return low, high

@@ -45,8 +45,7 @@ from interval_regimes import (
 )
 from shaketable.core.types import FloatArray
 from shaketable.evaluation.sequential import FIRST_LOOK, choose_look, list_looks
-from shaketable.statistics import intervals
-from shaketable.statistics import own_intervals as limits
+from shaketable.statistics import intervals, own_intervals
 from shaketable.statistics.estimate import Estimate
 from shaketable.statistics.sequences import (
     MIXTURE,
@@ -128,7 +127,7 @@ def cover_points(number: int, trials: int) -> Coverage:
             ("sequence", find_tail(n, "points"), looked),
             ("naive", ALPHA / 2, early),
         ):
-            below, above = limits.make_limits(measure.estimate, counts[chosen], tail)
+            below, above = own_intervals.make_limits(measure.estimate, counts[chosen], tail)
             missed[method][chosen] |= ~(below.is_above(-truth) & above.is_above(truth))
     labels = (name, regime.kind, f"{100 * regime.accuracy:g}", str(regime.k))
     return make_coverage(labels, missed)
@@ -165,7 +164,7 @@ def cover_runs(number: int, trials: int) -> Coverage:
                 ("naive", ALPHA / 2, NAIVE),
             ):
                 tables = drawn[:most, :runs]
-                below, above = limits.make_limits_over_runs(measure.estimate, tables, tail)
+                below, above = own_intervals.make_limits_over_runs(measure.estimate, tables, tail)
                 missed[method][part[:most]] |= ~(below.is_above(-truth) & above.is_above(truth))
     kind, accuracy, n, tested, k, shift = regime.labels
     labels = (name, kind, accuracy, f"{n}, {tested}", k, shift)
@@ -378,7 +377,7 @@ def cost_of_runs(number: int, trials: int) -> tuple[list[str], int, dict[str, Co
     def make_fixed(runs: int, i: int) -> Estimate:
         def compute(confidence: float, times: float, _: bool) -> tuple[float, float]:
             tail, part = (1 - confidence) / 2, drawn[i, :runs]
-            ends = limits.compute_limits_over_runs(measure.estimate, part, tail, times=times)
+            ends = own_intervals.compute_limits_over_runs(measure.estimate, part, tail, times=times)
             return float(ends[1]), float(ends[2])
 
         value = float(measure.estimate(drawn[i, :runs]).estimate.mean())

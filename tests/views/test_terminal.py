@@ -33,11 +33,6 @@ def test_a_wide_table_comes_in_pieces_that_lose_nothing(capsys, monkeypatch):
     assert words.count("model 1") == pieces
 
 
-def test_columns_may_be_closer(capsys):
-    print_table("title", ["a", "b"], [["x", "1"]], spaces=1)
-    assert {"a b", "x 1"} < {line.strip() for line in capsys.readouterr().out.splitlines()}
-
-
 def test_names_stand_above_each_other_and_notes_on_stderr(capsys):
     print_list({"a": "first", "long": "second"})
     print_notes(["look out"])

@@ -1,8 +1,7 @@
 """The order of all sections, on pages and in the terminal: the one place where it is decided."""
 
 PLACES = (
-    "summary", "answer", "verdict", "regimes", "comparison", "suite", "sets", "...", "risk",
-    "features", "groups", "accuracy", "study", "differences", "correlation", "stopping", "data",
-    "method",
+    "verdict", "regimes", "comparison", "suite", "sets", "...", "risk", "features", "groups",
+    "accuracy", "study", "differences", "correlation", "stopping", "data", "method",
 )  # fmt: skip
 """Names of sections in their order; ``...`` stands for those of other packages."""

@@ -158,7 +158,7 @@ def _print_table_block(table: Table) -> None:
     if table.shown and table.has_shown:
         print_lines(f"* {table.shown}")
     if table.left_out:
-        more = either("--json and pages have more", "to_frame has all")
+        more = either("--json has all", "to_frame() of the table has all")
         print_lines(f"{table.left_out} more {table.what} are left out; {more}")
 
 
@@ -172,14 +172,12 @@ def print_table(
     header: Sequence[str],
     rows: Sequence[Sequence[str]],
     *,
-    spaces: int = 3,
     left: Collection[int] = (0,),
 ) -> None:
     """Print a table; one that is wider than the terminal is printed in several pieces.
 
-    A cell is one line; one that is longer than 80 characters loses its middle. `spaces` is the
-    distance of columns, 1 or more; `left` are columns that are aligned there, the others are
-    aligned right.
+    A cell is one line; one that is longer than 80 characters loses its middle. `left` are
+    columns that are aligned there, the others are aligned right.
     """
     if (output := _OUTPUT.get()) is not None:
         visible = [[make_visible(cell) for cell in row] for row in (header, *rows)]
@@ -205,7 +203,7 @@ def print_table(
     def width(columns: Sequence[int]) -> int:
         return out.measure(piece(columns), options=out.options.update(max_width=10_000)).maximum
 
-    padding = (0, spaces // 2, 0, (spaces - 1) // 2)
+    padding = (0, 1, 0, 1)
     shown = [[make_visible(cell, limit=_CELL) for cell in row] for row in (header, *rows)]
     out = Output(highlight=False, markup=False, emoji=False)
     room = out.width if sys.stdout.isatty() else 10_000
