@@ -138,3 +138,9 @@ def test_a_bad_spec_says_what_is_wrong(spec, message):
 def test_arguments_that_are_no_numbers_are_refused(make):
     with pytest.raises(InputError, match="must|takes no arguments"):
         make()
+
+
+@pytest.mark.parametrize(("spec", "remedy"), [("linf(epsmin)", "eps_min"), ("sp(much)", "such as")])
+def test_a_size_that_is_no_number_says_what_to_write(spec, remedy):
+    with pytest.raises(InputError, match=rf"must be a number, got '\w+'; write .*{remedy}"):
+        parse(spec)

@@ -167,5 +167,6 @@ def read_arguments(call: Call, *names: str) -> tuple[float, dict[str, Any]]:
         raise InputError(f"corruption {call.name} takes {names[0]}{others}, got {call}")
     value = given.pop(names[0])
     if isinstance(value, str):
-        raise InputError(f"corruption {call}: {names[0]} must be a number, got {value!r}")
+        remedy = "write 0.1 or eps_min, say" if names[0] == "epsilon" else "write one, such as 0.1"
+        raise InputError(f"corruption {call}: {names[0]} must be a number, got {value!r}; {remedy}")
     return value, given
