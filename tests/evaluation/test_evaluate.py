@@ -326,3 +326,51 @@ def test_an_error_belongs_to_the_first_cell_of_its_task_and_goes_when_it_is_meas
         assert failure.key == failed.task.cells[0].key
         keep_outcomes(make_outcomes("+"), store, resumed=True)
         assert store.everything().failures == ()
+
+
+class Counting:
+    """A model that counts the points that it answers."""
+
+    def __init__(self):
+        self.points = 0
+
+    def __call__(self, x):
+        self.points += len(x)
+        right = np.clip(x[:, 0], 0, 1)
+        return np.stack([1 - right, right], axis=1)
+
+
+def check_answers(records):
+    for cell in records:
+        codes = cell.answers.predicted
+        assert codes.shape == (cell.n, cell.k)
+        np.testing.assert_array_equal((codes == cell.points.y[:, None]).sum(axis=1), cell.hits)
+        np.testing.assert_array_equal(cell.answers.scores.argmax(axis=2), codes)
+
+
+@pytest.mark.parametrize("batch", [7, 1 << 16])
+def test_answers_are_those_that_hits_count_whatever_the_batches(batch, monkeypatch):
+    whole = evaluate(Counting(), (X, Y), ["linf(0.3)", "l2(0.3)"], k=5)
+    monkeypatch.setattr("shaketable.evaluation.cells.BATCH_ROWS", batch)
+    parts = evaluate(Counting(), (X, Y), ["linf(0.3)", "l2(0.3)"], k=5)
+    check_answers(parts)
+    for a, b in zip(whole, parts, strict=True):
+        np.testing.assert_array_equal(a.answers.scores, b.answers.scores)
+
+
+def test_cells_without_answers_are_measured_again_on_request_alone(tmp_path):
+    model, options = Counting(), {"store": tmp_path / "s", "model_id": "m", "k": 2}
+    hits = evaluate(model, (X, Y), "linf(0.3)", record="hits", **options)
+    assert [cell.answers for cell in hits] == [None, None]
+    before = model.points
+    assert [c.answers for c in evaluate(model, (X, Y), "linf(0.3)", **options)] == [None, None]
+    assert model.points == before
+    again = evaluate(model, (X, Y), "linf(0.3)", record="answers", **options)
+    assert model.points == 2 * before
+    check_answers(again)
+    assert list_hits(again) == list_hits(hits)
+    check_answers(evaluate(model, (X, Y), "linf(0.3)", record="hits", **options))  # they stay
+    assert model.points == 2 * before
+    with Store(tmp_path / "s") as store:
+        assert len(store.keys()) == 2
+        assert store.list_unanswered() == set()

@@ -48,7 +48,12 @@ EVALUATE_DECIDES = {
     "refit": True,
     "until": Precision(1.0),
 }
-EVALUATE_LEAVES = {"name": "other", "by": {"side": np.arange(60) % 2}, "progress": True}
+EVALUATE_LEAVES = {
+    "name": "other",
+    "by": {"side": np.arange(60) % 2},
+    "progress": True,
+    "record": "hits",
+}
 EVALUATE_OTHERS = {"store", "device_noise", "unscale"}
 """The results file itself; what needs a torch module or scaled data has tests of its own."""
 
@@ -79,7 +84,7 @@ STUDY_SIZES = {
     "runs": 3,
 }
 """Options that say which cells there are: they may add cells, and leave others as they are."""
-STUDY_LEAVES = {"trust": True, "progress": True}
+STUDY_LEAVES = {"trust": True, "progress": True, "record": "answers"}
 STUDY_OTHERS = {"store", "keep_models", "n_jobs"}
 """Workers change nothing: see test_study.py."""
 

@@ -144,3 +144,25 @@ def test_what_cannot_be_merged_is_one_line(files, tmp_path, capsys):
         capsys, "merge", files[0], tmp_path / "text.sqlite", "-o", out
     )
     assert not out.exists()
+
+
+def test_answers_are_kept_from_the_file_that_has_them(files, tmp_path):
+    hits = tmp_path / "h.sqlite"
+    evaluate(model, DATA, ["l2(0.1)"], store=hits, name="net", model_id="net", k=2, record="hits")
+    for number, order in enumerate([(hits, files[1]), (files[1], hits)]):
+        merge_stores(order, tmp_path / f"{number}.sqlite")
+        assert all(cell.answers is not None for cell in read(tmp_path / f"{number}.sqlite"))
+
+
+def test_other_answers_with_the_same_hits_are_refused(tmp_path):
+    three = make_dataset(X, (3 * X[:, 0]).astype(int), name="thirds")
+    for name, wrong in (("a", 1), ("b", 2)):
+        answer = lambda x, wrong=wrong: np.full(len(x), wrong)  # noqa: E731
+        evaluate(answer, three, [], store=tmp_path / name, name="net", model_id="net", k=2)
+    paths = (tmp_path / "a", tmp_path / "b")
+    first, second = (read(path).cells[0] for path in paths)
+    same = replace(second, hits=first.hits, predictions=first.predictions)
+    with Store(tmp_path / "c") as store:
+        store.add([same])
+    with pytest.raises(InputError, match="must agree in what both hold"):
+        merge_stores((paths[0], tmp_path / "c"), tmp_path / "d")

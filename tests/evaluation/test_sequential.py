@@ -139,3 +139,18 @@ def test_a_study_adds_runs_with_the_counts_of_a_fixed_number():
     assert "any number" not in b.method
     most = study(data, model, runs=8, until=After(70), **options)
     assert len({c.run for c in most}) == 8
+
+
+def test_answers_grow_with_the_points_and_are_asked_for_again(tmp_path):
+    options = {"store": tmp_path / "r.sqlite"}
+    evaluate_until(After(200), record="hits", **options)
+    model = Threshold()
+    records = evaluate_until(After(400), model, record="answers", **options)
+    assert model.points == sum(cell.n * cell.k for cell in records)
+    for cell in records:
+        right = cell.answers.predicted == cell.points.y[:, None]
+        np.testing.assert_array_equal(right.sum(axis=1), cell.hits)
+        np.testing.assert_array_equal(cell.first(50).answers.predicted, cell.answers.predicted[:50])
+    evaluate_until(After(200), record="hits", store=tmp_path / "h.sqlite")
+    mixed = evaluate_until(After(400), store=tmp_path / "h.sqlite")  # goes on from hits
+    assert [cell.answers for cell in mixed] == [None, None]

@@ -397,10 +397,14 @@ def misspelt():
         (nonsense, r"^model file 'net.onnx' cannot be loaded by onnxruntime [0-9.]+: [A-Z][^\n]+$"),
         (
             two_inputs,
-            r"net.onnx must take one input, of floats or uint8, got x tensor\(float\) \(n, 5\), "
-            r"w tensor\(float\) \(5, 3\); export it with one",
+            r"must take one input, of floats, uint8, int32 or int64, got x tensor\(float\) "
+            r"\(n, 5\), w tensor\(float\) \(5, 3\); export it with one",
         ),
-        (of_words, r"must take one input, of floats or uint8, got x tensor\(string\) \(\?, 5\)"),
+        (
+            of_words,
+            r"must take one input, of floats, uint8, int32 or int64, got x tensor\(string\) "
+            r"\(\?, 5\)",
+        ),
         (
             two_tables,
             r"net.onnx must have one output of labels, or one of scores with one column per class, "
@@ -465,3 +469,59 @@ def test_commands_name_what_is_wrong_with_a_file(capfd):
     assert "it takes (5,)" in run_failing(capfd, "evaluate", *asked, linear())
     assert "cannot be loaded" in run_failing(capfd, "evaluate", *asked, nonsense())
     assert "net.onnx cannot be fitted" in run_failing(capfd, "evaluate", *asked, linear(), "--fit")
+
+
+@pytest.mark.parametrize("zipmap", [False, True])
+@pytest.mark.parametrize("names", [None, np.array(["c", "a", "b"])])
+def test_labels_of_scikit_learns_converter_come_with_their_scores(zipmap, names):
+    to_onnx = pytest.importorskip("skl2onnx", reason="skl2onnx is not installed").to_onnx
+    from sklearn.linear_model import LogisticRegression
+
+    labels = Y if names is None else names[Y]
+    model = LogisticRegression().fit(X, labels)
+    graph = to_onnx(model, X[:1].astype("f4"), options={"zipmap": zipmap})
+    Path("model.onnx").write_bytes(graph.SerializeToString())
+    record, *_ = evaluate(OnnxModel("model.onnx"), (X, labels), "linf(0.1)")
+    expected = np.searchsorted(model.classes_, model.predict(X))
+    assert np.array_equal(record.answers.predicted[:, 0], expected)
+    assert np.allclose(record.answers.scores[:, 0], model.predict_proba(X), atol=1e-5)
+
+
+def test_maps_of_scores_say_which_class_they_are_of():
+    to_onnx = pytest.importorskip("skl2onnx", reason="skl2onnx is not installed").to_onnx
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression().fit(X, Y)
+    graph = to_onnx(model, X[:1].astype("f4"), options={"zipmap": True})
+    Path("model.onnx").write_bytes(graph.SerializeToString())
+    some = np.flatnonzero((Y != 0) & (model.predict(X) != 0))  # the data lack the first class
+    record, *_ = evaluate(OnnxModel("model.onnx"), (X[some], Y[some]), "clean")
+    scores = model.predict_proba(X[some])[np.arange(len(some)), Y[some]]
+    assert np.allclose(record.answers.true_score[:, 0], scores, atol=1e-5)
+
+
+def test_scores_beside_labels_may_be_logits():
+    top = node("ArgMax", ["y"], ["label"], axis=1, keepdims=0)
+    product = node("MatMul", ["x", "w"], ["y"])
+    outputs = {"label": ("int64", ["n"]), "y": ("float", ["n", 3])}
+    given = {"x": ("float", ["n", 5])}
+    model = OnnxModel(saved([product, top], given, outputs, {"w": WEIGHT.astype("f4")}))
+    record, *_ = evaluate(model, (X, Y), "clean")
+    logits = X @ WEIGHT
+    softmax = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    assert np.allclose(record.answers.scores[:, 0], softmax, atol=1e-4)
+    assert np.array_equal(record.answers.predicted[:, 0], logits.argmax(axis=1))
+
+
+@pytest.mark.parametrize("kind", ["int32", "int64"])
+def test_whole_numbers_reach_graphs_that_take_integers(kind):
+    cast = node("Cast", ["x"], ["z"], to=onnx.TensorProto.FLOAT)
+    product = node("MatMul", ["z", "w"], ["y"])
+    outputs = {"y": ("float", ["n", 3])}
+    weights = {"w": WEIGHT.astype("f4")}
+    model = OnnxModel(saved([cast, product], {"x": (kind, ["n", 5])}, outputs, weights))
+    whole = np.rint(X * 1000)
+    assert np.allclose(model(whole), whole @ WEIGHT, rtol=1e-3, atol=1e-2)
+    for odd in (0.5, np.nan, 1e30):
+        with pytest.raises(InputError, match=f"takes {kind}, so values must be whole numbers"):
+            model(np.where(np.arange(5) == 2, odd, whole))

@@ -145,6 +145,8 @@ class Option:
     required: bool = False
     rivals: str = ""
     """Name of a set of options of which one may be given."""
+    alone: Any = None
+    """Value of the flag without a word after it; None: it needs one."""
     in_files: bool = True
     """Whether a study file may say it; if not, it belongs to one call of a command."""
     kept: bool = True

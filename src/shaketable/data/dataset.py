@@ -68,7 +68,7 @@ class Dataset:
     y
         Class codes, indices into `classes`.
     classes
-        The original labels, sorted where they can be.
+        The original labels, sorted where they can be; or their names in a class-index file.
     n_train
         With a fixed test part: the first `n_train` rows are the training part, the rest the test
         part. None: `parts` splits at random.
@@ -92,6 +92,9 @@ class Dataset:
     schema
         What the numbers of every column of a data frame stand for, and which columns of a table may
         change; None for arrays of plain numbers, of which all may change.
+    model_classes
+        Classes that models may know, in the order of their scores, of which `classes` are some;
+        None without a class-index file.
 
     Examples
     --------
@@ -115,6 +118,7 @@ class Dataset:
     files: tuple[str, ...] | None = field(default=None, repr=False)
     groupings: tuple[Grouping, ...] = field(default=(), repr=False)
     schema: TableSchema | None = field(default=None, repr=False)
+    model_classes: tuple[str, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", to_utf8(self.name))

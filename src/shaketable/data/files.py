@@ -15,6 +15,7 @@ from shaketable.core.types import Array
 from shaketable.data.array_files import list_npz, map_npy, read_npy, read_npz
 from shaketable.data.arrays import check_pair, join, make_dataset
 from shaketable.data.builtin import BUILTIN, build
+from shaketable.data.class_index import name_classes, read_class_index
 from shaketable.data.dataset import Dataset
 from shaketable.data.folders import load_folder
 from shaketable.data.readers.reader import DataReader, Options, find_reader
@@ -67,6 +68,7 @@ def load(
     points: int | None = None,
     part: Part = "test",
     seed: int = 0,
+    class_index: str | Path | None = None,
 ) -> Dataset:
     """`Dataset` from a built-in name, a file, a folder, or an object of torch or Hugging Face.
 
@@ -100,6 +102,10 @@ def load(
     points, part, seed
         Take so many points, drawn with this seed, as `Dataset.sample` does: of the ``test`` or the
         ``train`` part if there is a fixed one.
+    class_index
+        File that names the classes of models in the order of their scores, such as Keras'
+        ``imagenet_class_index.json``; the data may have some of them. Classes get its readable
+        names.
 
     Returns
     -------
@@ -146,6 +152,8 @@ def load(
             data = _load_archives(paths)
     _check_unused(source, {"columns to drop": dropped, "columns with a type": types})
     data = data.grouped(columns)
+    index = None if class_index is None else read_class_index(Path(class_index))
+    data = data if index is None else name_classes(data, index)
     if sample is not None and not data.sampled:
         data = data.sample(sample.points, seed=seed, part=part)
     data = data.drop_clashes() if drop_clashes else data

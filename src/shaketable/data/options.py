@@ -44,6 +44,13 @@ class DataOptions:
         "column of a CSV or parquet file with the classes", metavar="COLUMN", group=COMMON
     )
     test: str | None = option("file or folder with a fixed test part", metavar="FILE", group=_GROUP)
+    class_index: str | None = option(
+        "file that names the classes of models in the order of their scores, as JSON or one per "
+        "line, such as imagenet_class_index.json; the data may have some of them",
+        metavar="FILE",
+        group=_GROUP,
+        example="imagenet_class_index.json",
+    )
     points: int | None = whole(
         "take only N points, of a fixed test part if any, drawn with --seed",
         metavar="N",
@@ -98,6 +105,7 @@ class DataOptions:
             "types": columns.types or None,
             "drop_clashes": self.drop_clashes,
             "points": self.points,
+            "class_index": self.class_index,
         }
         given |= changes
         scale = given.pop("scale", self.scale)

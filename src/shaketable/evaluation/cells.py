@@ -22,8 +22,10 @@ from shaketable.core.types import IntArray
 from shaketable.core.versions import list_versions
 from shaketable.corruptions import Clean, Corruption
 from shaketable.data.dataset import Dataset
+from shaketable.evaluation.answers import AnswerBuffer, Answers
 from shaketable.evaluation.noise import Noise
 from shaketable.evaluation.records import AS_GIVEN, DEVICE, Points, Record, Setting
+from shaketable.models.answers import Answer
 from shaketable.models.classifier import Classifier
 from shaketable.views.progress import count_steps
 
@@ -58,6 +60,8 @@ class Cell:
     origin: Origin
     model_id: str
     """Identifies the model; models of other runs have other IDs."""
+    keeps_answers: bool = False
+    """Whether answers are recorded, and not hits alone; no part of the key."""
 
     def __post_init__(self) -> None:
         check_copies(self.k, len(self.points.rows))
@@ -116,6 +120,7 @@ class Cell:
         *,
         hits: IntArray,
         predictions: IntArray,
+        answers: Answers | None,
         versions: dict[str, str],
         seconds: float,
     ) -> Record:
@@ -134,6 +139,7 @@ class Cell:
             run=self.noise.run,
             hits=hits,
             predictions=predictions if self.is_clean else None,
+            answers=answers,
             versions=versions,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             seconds=seconds,
@@ -237,7 +243,7 @@ class _Group:
         return [range(i, i + 1) for i in every] if alone and not self.on_device else [every]
 
     def make_inputs(
-        self, batch: slice, draws: range, numbers: range, send: Sender | None
+        self, batch: slice | IntArray, draws: range, numbers: range, send: Sender | None
     ) -> Iterable[Any]:
         """Return the corrupted points of some cells, on the device of the model if it has one."""
         first = self.cells[0]
@@ -261,13 +267,19 @@ class _Group:
             yield corruption.apply(x, drawn)
 
 
-Place: TypeAlias = tuple[int, slice, int]
-"""Number of a cell in its group, positions of points, and number of draws."""
+def make_inputs(cell: Cell, places: IntArray, draws: range) -> Any:
+    """Return the points at some places of a cell as its corruption changes them, draw by draw."""
+    (inputs,) = _Group.of([cell]).make_inputs(places, draws, range(1), None)
+    return inputs
+
+
+Place: TypeAlias = tuple[int, slice, range]
+"""Number of a cell in its group, positions of points, and numbers of their draws."""
 
 
 def _answer(
     groups: Sequence[_Group], model: Classifier
-) -> Generator[tuple[Place, IntArray], None, None]:
+) -> Generator[tuple[Place, Answer], None, None]:
     """Yield the answers of the model, batch by batch, and where they belong."""
     send = model.sender()
     apart = send is not None and send.overlaps  # so that threads have about as much to do
@@ -280,11 +292,11 @@ def _answer(
     sizes = (len(numbers) * (1 if group.on_levels else 4) for group, _, _, numbers in tasks)
     ahead = 0 if send is None else send.batches_ahead(max(sizes, default=1) * BATCH_VALUES)
     made = map_ahead(lambda task: task[0].make_inputs(*task[1:], send), tasks, ahead=ahead)
-    waiting: deque[tuple[Place, Callable[[], IntArray]]] = deque()
+    waiting: deque[tuple[Place, Callable[[], Answer]]] = deque()
     with closing(made):
         for (group, batch, draws, numbers), inputs in zip(tasks, made, strict=True):
             for i, x in zip(numbers, inputs, strict=True):
-                waiting.append(((i, batch, len(draws)), _start(group.cells[i], model, x)))
+                waiting.append(((i, batch, draws), _start(group.cells[i], model, x)))
                 if len(waiting) > (_STARTED if ahead else 0):
                     place, wait = waiting.popleft()
                     yield place, wait()
@@ -292,12 +304,12 @@ def _answer(
             yield place, wait()
 
 
-def _start(cell: Cell, model: Classifier, x: Any) -> Callable[[], IntArray]:
+def _start(cell: Cell, model: Classifier, x: Any) -> Callable[[], Answer]:
     """Start to compute the answers for a cell; the function returned waits for them."""
     with locate_errors(cell.place, cell.corruption):
-        wait = model.start(x)
+        wait = model.start(x, scored=cell.keeps_answers)
 
-    def finish() -> IntArray:
+    def finish() -> Answer:
         with locate_errors(cell.place, cell.corruption):
             return wait()
 
@@ -307,7 +319,7 @@ def _start(cell: Cell, model: Classifier, x: Any) -> Callable[[], IntArray]:
 def _count_hits(
     group: _Group,
     model: Classifier,
-    answers: Iterator[tuple[Place, IntArray]],
+    answers: Iterator[tuple[Place, Answer]],
     step: Callable[[], None],
 ) -> list[Record]:
     """Return the records of a group from its share of the answers."""
@@ -315,10 +327,14 @@ def _count_hits(
     data, rows = first.data, first.points.rows
     hits = np.zeros((len(group.cells), len(rows)), np.int64)
     predictions = np.zeros(len(rows), np.int64)
+    classes = len(data.classes)
+    kept = [AnswerBuffer(c.points.y, c.k, classes) for c in group.cells if c.keeps_answers]
     for (i, batch, draws), answer in islice(answers, len(group.cells) * len(group.batches)):
-        codes = answer.reshape(-1, draws)
+        codes = answer.codes.reshape(-1, len(draws))
         predictions[batch] = codes[:, 0]
         hits[i, batch] += (codes == data.y[rows[batch], None]).sum(axis=1)
+        if kept:
+            kept[i].add(answer, batch, draws)
         step()
     seconds = (time.perf_counter() - started) / len(group.cells)
     libraries = list_versions() if model.device is None else list_versions("torch")
@@ -328,10 +344,11 @@ def _count_hits(
         cell.record(
             hits=cell_hits,
             predictions=predictions,
+            answers=kept[i].pack() if kept else None,
             versions=libraries,
             seconds=seconds,
         )
-        for cell, cell_hits in zip(group.cells, hits, strict=True)
+        for i, (cell, cell_hits) in enumerate(zip(group.cells, hits, strict=True))
     ]
 
 

@@ -59,6 +59,7 @@ def evaluate(
     unscale: bool = False,
     by: By = (),
     until: StoppingRule | None = None,
+    record: Literal["answers", "hits"] | None = None,
     progress: bool = False,
 ) -> Records:
     """Measure a fitted model on clean points and under every corruption.
@@ -109,6 +110,10 @@ def evaluate(
     until
         Take points at random until this rule knows enough, such as ``Precision(0.5)`` or
         ``Decided("mscr >= -1")``; without it all points. Intervals hold wherever it stops.
+    record
+        ``"answers"``, the default: keep what the model answered, per point and draw; cells that
+        `store` holds without answers are measured again if this is said. ``"hits"``: keep how many
+        answers were right, which takes less space.
     progress
         Show a bar on stderr.
 
@@ -143,6 +148,7 @@ def evaluate(
         device_noise=device_noise,
         unscale=unscale,
         until=until,
+        record=record,
         quiet=not progress,
     )
     return evaluate_each(subjects, data, corruptions, options)
@@ -182,9 +188,10 @@ def evaluate_each(
             _plan_cells(subject, data, corruptions, results, options) for subject in subjects
         )
         records, notes = Records(()), list[tuple[str, str]]()
+        again = results.list_unanswered() if options.record == "answers" else set[str]()
         if spread:
             plans = list(plans)
-            _measure_on_cluster(results, plans, progress=progress)
+            _measure_on_cluster(results, plans, again, progress=progress)
         for classifier, cells in plans:
             if spread:
                 measured = load_measured(results, cells)
@@ -193,10 +200,10 @@ def evaluate_each(
                     if k == "auto":  # for this model and the next ones, so that they are paired
                         k = choose_draws(classifier, cells, progress=progress)
                     some = [_set_draws(cell, k) for cell in cells]
-                    done = measure_until(results, classifier, some, until, progress=progress)
+                    done = measure_until(results, classifier, some, until, again, progress=progress)
                 measured = load_records(results, done)
             else:
-                measured = _measure_missing(results, classifier, cells, progress=progress)
+                measured = _measure_missing(results, classifier, cells, again, progress=progress)
             records = add_model(records, measured, options.store)
             notes += ((classifier.name, note) for note in classifier.notes)
         return replace(records, notes=(*records.notes, *name_notes(notes)))
@@ -253,7 +260,8 @@ def _plan_cells(
     identity = classifier.identity or f"once {digest(time.time_ns()):016x}"
     origin = Origin(classifier.name, recipe=identity, train=AS_GIVEN)
     points = make_points(data, rows)
-    cells = [Cell(data, points, c, each, origin, identity) for c, each in drawn]
+    keep = options.record != "hits"
+    cells = [Cell(data, points, c, each, origin, identity, keep) for c, each in drawn]
     return classifier, list({cell.key: cell for cell in cells}.values())
 
 
@@ -261,10 +269,15 @@ _Plan: TypeAlias = tuple[Classifier, list[Cell]]
 
 
 def _measure_missing(
-    store: Store, classifier: Classifier, cells: Sequence[Cell], *, progress: bool
+    store: Store,
+    classifier: Classifier,
+    cells: Sequence[Cell],
+    again: set[str],
+    *,
+    progress: bool,
 ) -> Records:
-    """Measure the cells that `store` does not contain yet, and return the records of all."""
-    known = store.keys()
+    """Measure the cells that `store` does not contain yet, or `again`; return those of all."""
+    known = store.keys() - again
     groups = group_by_draws(cell for cell in cells if cell.key not in known)
     writer = _Writer(store)
     with say_what_is_kept(store):
@@ -302,9 +315,11 @@ def _set_draws(cell: Cell, k: int | None) -> Cell:
     return cell if k is None else replace(cell, noise=replace(cell.noise, k=k))
 
 
-def _measure_on_cluster(store: Store, plans: Sequence[_Plan], *, progress: bool) -> None:
-    """Measure the cells of all models that `store` does not contain yet."""
-    known = store.keys()
+def _measure_on_cluster(
+    store: Store, plans: Sequence[_Plan], again: set[str], *, progress: bool
+) -> None:
+    """Measure the cells of all models that `store` does not contain yet, or `again`."""
+    known = store.keys() - again
     tasks = [
         _Task(classifier, group)
         for classifier, cells in plans

@@ -21,6 +21,7 @@ from shaketable.core.options import (
     RUNNING,
     SEVERAL,
     SOME,
+    WHOLE,
     cluster_option,
     contains,
     jobs_option,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from shaketable.evaluation.sequential import StoppingRule
 
 Epsilon: TypeAlias = float | str
+Record: TypeAlias = Literal["answers", "hits"]
 T = TypeVar("T", bound="MeasureOptions")
 
 _NOISE = "noise"
@@ -66,6 +68,13 @@ def parse_copies(text: str) -> tuple[int, ...] | int | str:
         raise InputError(f"must be a whole number, several, or auto, got {text!r}")
     numbers = tuple(map(int, words))
     return numbers if len(numbers) > 1 else numbers[0]
+
+
+def parse_count(text: str) -> int:
+    """Parse a whole number of at least 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise InputError(f"must be a whole number of at least 1, got {text!r}")
+    return int(text)
 
 
 def parse_precision(text: str) -> tuple[float, str]:
@@ -161,6 +170,15 @@ class MeasureOptions(RequirementOptions, PrintOptions):
     k: int | tuple[int, ...] | Literal["auto"] | None = _copies_option()
     seed: int = seed_option("all random numbers")
     bounds: Any = bounds_option()
+    record: Record | None = option(
+        "answers: keep what models answered, per point and draw, for confusion, confidence and "
+        "other metrics than accuracy, and measure again what a results file holds without them; "
+        "hits: how many were right (default: answers, in studies hits)",
+        read=one_of("record", ["answers", "hits"]),
+        metavar="answers|hits",
+        group=RESULTS,
+        example="answers",
+    )
     precision: tuple[float, str] | None = option(
         "take points at random, or runs of a study, until half the width of every interval is at "
         "most so many percentage points; of one metric, as in '0.5 of mscr' or '1 of "
@@ -268,6 +286,24 @@ class EvaluateOptions(MeasureOptions):
         metavar="MODEL",
         group=RESULTS,
     )
+    inputs: int | None = option(
+        "show the N points per model and corruption that are wrong most often, clean and "
+        "corrupted: images, or rows with changed cells marked; the page then holds them (default: "
+        "5)",
+        read=parse_count,
+        form=WHOLE,
+        metavar="N",
+        group=RESULTS,
+        kept=False,
+        alone=5,
+    )
+    metric: str | None = option(
+        "measure that results begin with in place of accuracy, such as balanced_accuracy, f1, "
+        "'recall[CLASS]', matthews, auc or log_loss; see shaketable list metrics",
+        metavar="NAME",
+        group=RESULTS,
+        kept=False,
+    )
     unscale: bool = field(default=False)
     """As in `as_classifier`: models come from files, which take features in their own units."""
 
@@ -294,7 +330,9 @@ class StudyOptions(MeasureOptions):
         in_files=False,
     )
     models: ModelOptions = contains(
-        ModelOptions, without=("preprocess", "fit"), model=f"{TRAINED}; repeat it"
+        ModelOptions,
+        without=("preprocess", "fit", "restrict_classes"),
+        model=f"{TRAINED}; repeat it",
     )
     networks: NetworkOptions = contains(NetworkOptions)
     norm: str | float = norm_option("inf")

@@ -93,15 +93,19 @@ def _join_cells(files: dict[str, Records]) -> tuple[dict[str, Record], dict[str,
             homes.setdefault(cell.key, []).append(path)
             if not _are_equal(first, cell):
                 raise _refuse(homes[cell.key], _describe_cell(first, cell))
+            if first.answers is None:
+                cells[cell.key] = cell
     return cells, homes
 
 
 def _are_equal(first: Record, second: Record) -> bool:
-    """Whether two records of a cell have the same counts and predictions."""
+    """Whether two records of a cell have the same counts and, where both have them, answers."""
     if first.predictions is None or second.predictions is None:
         same = first.predictions is second.predictions
     else:
         same = np.array_equal(first.predictions, second.predictions)
+    if first.answers is not None and second.answers is not None:
+        same = same and first.answers.agrees_with(second.answers)
     return same and np.array_equal(first.hits, second.hits)
 
 

@@ -13,8 +13,9 @@ import numpy as np
 from shaketable.core.errors import DIVERGED, InputError
 from shaketable.core.norms import Level, pnorm_level
 from shaketable.core.spec import display_name
-from shaketable.core.types import IntArray
+from shaketable.core.types import BoolArray, IntArray
 from shaketable.corruptions.suites.suite import SuiteKind, suite_kind
+from shaketable.evaluation.answers import Answers
 from shaketable.separations.separation import SeparationRecord
 from shaketable.statistics.sequences import Unit
 from shaketable.views.blocks import Block, Column, Table
@@ -60,6 +61,11 @@ class Points:
     def first(self, n: int) -> Points:
         """Return the first n points of an order."""
         return Points(self.order, self.classes, self.rows[:n], self.y[:n], "points")
+
+    def choose(self, rows: BoolArray, name: str) -> Points:
+        """Return some of the points; the name says which, so that others are not taken for them."""
+        order = f"{self.order}, {name}"
+        return replace(self, order=order, rows=self.rows[rows], y=self.y[rows])
 
 
 @dataclass(frozen=True)
@@ -115,6 +121,8 @@ class Record:
     """Correctly classified draws per point, 0 to k."""
     predictions: IntArray | None = None
     """Predicted class codes of clean points; None under corruptions."""
+    answers: Answers | None = None
+    """What the model answered, per point and draw; None if only hits were kept."""
     versions: dict[str, str] = field(default_factory=dict)
     """Versions of libraries; under `DEVICE` where a network computed, which its key leaves out."""
     created: str = ""
@@ -186,9 +194,41 @@ class Record:
         Record
             The same cell with fewer points.
         """
-        predictions = None if self.predictions is None else self.predictions[:n]
+        return self._take(self.points.first(n), np.s_[:n])
+
+    def choose(self, rows: BoolArray, name: str) -> Record:
+        """Return what was counted at some points, such as those of one group.
+
+        Parameters
+        ----------
+        rows
+            True for the points that are chosen.
+        name
+            What they have in common, such as ``sex=f``.
+
+        Returns
+        -------
+        Record
+            The same cell with fewer points.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import shaketable as st
+        >>> x = np.linspace(0, 1, 10)[:, None]
+        >>> (record,) = st.evaluate(lambda x: x[:, 0] > 0.5, (x, x[:, 0] > 0.5), "clean")
+        >>> record.choose(x[:, 0] < 0.3, "low").n
+        3
+        """
+        return self._take(self.points.choose(rows, name), rows)
+
+    def _take(self, points: Points, rows: BoolArray | slice) -> Record:
         return replace(
-            self, points=self.points.first(n), hits=self.hits[:n], predictions=predictions
+            self,
+            points=points,
+            hits=self.hits[rows],
+            predictions=None if self.predictions is None else self.predictions[rows],
+            answers=None if self.answers is None else self.answers.choose(rows),
         )
 
     @cached_property

@@ -7,13 +7,14 @@ stops (`shaketable.statistics.sequences`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 
 from shaketable.core.keys import SCHEME, digest, row_keys
+from shaketable.evaluation.answers import join_answers
 from shaketable.evaluation.cells import Cell, group_by_draws, make_points, measure_groups
 from shaketable.evaluation.records import Points, Record, Records
 from shaketable.evaluation.store import Store
@@ -66,17 +67,18 @@ def measure_until(
     classifier: Classifier,
     cells: Sequence[Cell],
     rule: StoppingRule,
+    again: Collection[str] = (),
     *,
     progress: bool,
 ) -> list[Cell]:
     """Measure one model on ever more of the points, and return the cells of the last look.
 
-    `cells` are those of all points. What `store` holds already is continued, and every look is
-    kept there in place of the one before it.
+    `cells` are those of all points. What `store` holds already is continued, but for the keys
+    `again`, and every look is kept there in place of the one before it.
     """
     order = _shuffle(cells[0])
     looks = list_looks(len(order.rows), FIRST_LOOK["points"])
-    kept: Sequence[Record | None] = _find_kept(store, cells, order, looks)
+    kept: Sequence[Record | None] = _find_kept(store.keys() - {*again}, store, cells, order, looks)
     size = max([looks[0], *(record.n for record in kept if record is not None)])
     before, written = store.keys(), set[str]()
     while True:
@@ -139,10 +141,9 @@ def _shuffle(cell: Cell) -> Points:
 
 
 def _find_kept(
-    store: Store, cells: Sequence[Cell], order: Points, looks: Sequence[int]
+    known: set[str], store: Store, cells: Sequence[Cell], order: Points, looks: Sequence[int]
 ) -> list[Record | None]:
-    """Return the record of every cell with the most points that the results file holds."""
-    known = store.keys()
+    """Return the record of every cell with the most points, of the `known` keys in the file."""
     parts = [order.first(n) for n in reversed(looks)]
     keys = [
         next((key for part in parts if (key := replace(c, points=part).key) in known), "")
@@ -186,6 +187,7 @@ def _join(cell: Cell, before: Record | None, after: Record) -> Record:
         predictions=np.concatenate(
             [part.hits if part.predictions is None else part.predictions for part in parts]
         ),
+        answers=join_answers([part.answers for part in parts]),
         versions=after.versions,
         seconds=sum(part.seconds for part in parts),
     )

@@ -38,7 +38,7 @@ from shaketable.evaluation.store_columns import (
 )
 from shaketable.separations.separation import SeparationRecord
 
-SCHEMA = 5
+SCHEMA = 6
 """Version of the tables; files of other versions are refused."""
 
 T = TypeVar("T")
@@ -78,6 +78,8 @@ class Store:
     >>> copy.add_part("search", b"half")
     >>> copy.part("search"), copy.keys() == store.keys(), copy.records().cells[0].model
     (b'half', True, 'other')
+    >>> copy.list_unanswered()  # all cells have answers
+    set()
     >>> copy.separation(found.cells[0].fingerprint, 2.0) is None
     True
     >>> copy.close()
@@ -119,11 +121,24 @@ class Store:
         with self._errors():
             return {key for (key,) in self._db.execute("SELECT key FROM cells NOT INDEXED")}
 
+    def list_unanswered(self) -> set[str]:
+        """Keys of cells of which only hits were kept.
+
+        Returns
+        -------
+        set[str]
+            One key per cell.
+        """
+        query = "SELECT key FROM cells NOT INDEXED WHERE answers IS NULL"
+        with self._errors():
+            return {key for (key,) in self._db.execute(query)}
+
     def add(self, records: Iterable[Record], *, instead_of: Iterable[str] = ()) -> None:
         """Write cells in one transaction; either all are on disk afterwards, or none.
 
-        A cell that is in the file already, because another process was first, stays as it is. The
-        cells with the keys `instead_of` are deleted.
+        A cell that is in the file already, because another process was first, stays as it is,
+        unless it has no answers and the new one has. The cells with the keys `instead_of` are
+        deleted.
 
         Parameters
         ----------
@@ -142,6 +157,8 @@ class Store:
             for row in encoded:
                 self._insert("points", row)
             for cell in cells:
+                if cell["answers"] is not None:
+                    self._delete("cells", {"key": cell["key"]}, "answers IS NULL")
                 self._insert("cells", cell)
                 self._delete("failures", {"key": cell["key"]})
         self._points |= set(points)
@@ -392,9 +409,9 @@ class Store:
         self._db.execute(f"UPDATE {table} SET checksum = ? WHERE rowid = ?", [checksum, rowid])
         self._add_to_total(table, checksum)
 
-    def _delete(self, table: str, key: Mapping[str, Any]) -> None:
-        """Delete the rows with these values."""
-        where = " AND ".join(f"{column} = :{column}" for column in key)
+    def _delete(self, table: str, key: Mapping[str, Any], *conditions: str) -> None:
+        """Delete the rows with these values, and for which these conditions hold."""
+        where = " AND ".join([*(f"{column} = :{column}" for column in key), *conditions])
         checksums = self._db.execute(f"SELECT checksum FROM {table} WHERE {where}", key).fetchall()
         self._db.execute(f"DELETE FROM {table} WHERE {where}", key)
         for (checksum,) in checksums:

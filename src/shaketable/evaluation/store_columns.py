@@ -13,6 +13,7 @@ from typing import Any, TypeVar, get_origin, get_type_hints
 import numpy as np
 
 from shaketable.core.types import FloatArray, IntArray
+from shaketable.evaluation.answers import Answers
 from shaketable.evaluation.command_records import CommandRecord
 from shaketable.evaluation.records import (
     SETTING_FIELDS,
@@ -120,6 +121,7 @@ _COLUMNS: Mapping[Any, _Column] = {
     IntArray: _INTEGERS,
     IntArray | None: _INTEGERS,
     FloatArray | None: _FLOATS,
+    Answers | None: _Column("BLOB", lambda answers: None if answers is None else answers.packed),
     Points: _Column("TEXT REFERENCES points(id)", lambda points: points.id),
 }
 """By type; lists, tuples and dicts are kept as JSON."""
@@ -211,6 +213,8 @@ def decode(kind: type[T], row: Mapping[str, Any]) -> T:
     if kind is Record:
         if values["hits"].sum() != values.pop("correct"):
             raise sqlite3.DatabaseError(f"cell {values['key']} does not add up")
+        if values["answers"] is not None:
+            values["answers"] = Answers(values["points"].y, bytes(values["answers"]))
         setting = Setting(**{name: values.pop(name) for name in SETTING_FIELDS})
         return make(setting=setting, **values)
     return make(**values)

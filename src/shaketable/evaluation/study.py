@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from shaketable.core.checks import check_copies, check_whole
 from shaketable.core.errors import InputError, ShaketableError, UndefinedError, either
@@ -124,6 +124,7 @@ def plan_study(
                 tests,
                 by_name=options.train is not None,
                 sequential=options.until is not None,
+                keeps_answers=options.record == "answers",
             )
             task = Task(trainees[name], training, train_rows, cells, files, place=len(plan))
             plan.append(task)
@@ -228,6 +229,7 @@ def _plan_cells(
     *,
     by_name: bool,
     sequential: bool,
+    keeps_answers: bool,
 ) -> tuple[IntArray, tuple[Cell, ...]]:
     """Return the rows that a model is trained on in one run, and the cells that it fills.
 
@@ -252,7 +254,8 @@ def _plan_cells(
     origin = replace(origin, recipe=f"{digest(*settings):016x}")
     cells: dict[str, Cell] = {}
     for corruption, own in tests:
-        cell = Cell(data, points, corruption, replace(own, run=noise.run), origin, model_id)
+        of_run = replace(own, run=noise.run)
+        cell = Cell(data, points, corruption, of_run, origin, model_id, keeps_answers)
         cells.setdefault(cell.key, cell)  # the first one has the noise of training
     return train_rows, tuple(cells.values())
 
@@ -350,6 +353,7 @@ def study(
     n_jobs: int | None = None,
     trust: bool = False,
     until: StoppingRule | None = None,
+    record: Literal["answers", "hits"] | None = None,
     progress: bool = False,
 ) -> Records:
     """Train every model with every training noise and evaluate it under every test noise.
@@ -410,6 +414,9 @@ def study(
     until
         Add runs until this rule knows enough, such as ``Precision(0.5, of="mscr")``, but not more
         than `runs`. Intervals hold wherever it stops.
+    record
+        ``"hits"``, the default: keep how many answers were right. ``"answers"``: keep the answers,
+        as `evaluate` does.
     progress
         Show a bar on stderr.
 
@@ -442,6 +449,7 @@ def study(
         keep_models=keep_models,
         jobs=n_jobs,
         until=until,
+        record=record,
         quiet=not progress,
     )
     described = describe_call(data, models, options)
@@ -483,6 +491,7 @@ def run_study(
             """Carry out the first runs, as far as they are not on record."""
             tasks = [task for task in plan if task.run < runs]
             known = results.keys()
+            known -= results.list_unanswered() if options.record == "answers" else set()
             todo = [task for task in tasks if any(cell.key not in known for cell in task.cells)]
             done = (task for task in tasks if all(cell.key in known for cell in task.cells))
             again = [replace(task, cells=task.cells[:1]) for task in done if task.lacks_file]

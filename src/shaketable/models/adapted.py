@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError, either
 from shaketable.core.types import Array
+from shaketable.models.answers import Answer, are_probabilities, as_probabilities
 from shaketable.models.preprocess import Preprocess
 
 if TYPE_CHECKING:
@@ -27,6 +31,10 @@ class Adapted:
     preprocess: Preprocess | None = None
     scaling: FeatureScaling | None = None
     """How features were scaled in its training; it then takes them in their own units."""
+    threshold: tuple[Any, float] | None = None
+    """One of two classes, and the score from which on it is the answer."""
+    restrict_classes: bool = False
+    """Whether the answer is the highest of the scores of the data's classes."""
 
     def encode_labels(self, labels: Array) -> Any:
         """Return labels of the data as the classes of the model, to train it."""
@@ -34,13 +42,75 @@ class Adapted:
             return labels
         known = {label: key for key, label in self.classes.items()}
         by_text = {str(label): key for label, key in known.items()}
-        import numpy as np
-
         return np.array([known.get(y, by_text.get(str(y), y)) for y in labels.tolist()])
 
 
+@dataclass(frozen=True)
+class Decider:
+    """Answers one of two classes if its score is at least a threshold, else the other."""
+
+    code: int
+    threshold: float
+
+    @classmethod
+    def make(
+        cls, threshold: tuple[Any, float] | None, classes: Sequence[Any], name: str
+    ) -> Decider | None:
+        """Return what decides between the classes of the data; None without a threshold."""
+        if threshold is None:
+            return None
+        label, value = threshold
+        known = {str(each): code for code, each in enumerate(classes)}
+        if len(classes) != 2:
+            raise InputError(
+                f"a threshold is for data of two classes, got {len(classes)}; leave it out"
+            )
+        if str(label) not in known:
+            raise unknown_name(f"class in the threshold of model {name}:", str(label), known)
+        return cls(known[str(label)], value)
+
+    def decide(self, answer: Answer, name: str) -> Answer:
+        """Return answers with the classes that the threshold decides for."""
+        if answer.scores is None or self.code not in answer.columns:
+            raise InputError(
+                f"model {name} must give scores for a threshold, and it gives labels alone; leave "
+                f"out {either('--threshold', 'threshold=')}, or give a model with predict_proba"
+            )
+        score = as_probabilities(answer.scores)[:, answer.columns.index(self.code)]
+        codes = np.where(score >= self.threshold, self.code, 1 - self.code)
+        return replace(answer, codes=codes)
+
+
+def restrict(answer: Answer, name: str) -> Answer:
+    """Return answers among the classes of the data: that of the highest of their scores.
+
+    >>> scores = np.array([[0.5, 0.1, 0.4]])
+    >>> answer = restrict(Answer(np.array([-1]), scores, (-1, 0, 1)), "net")
+    >>> answer.codes, as_probabilities(answer.scores).round(2)
+    (array([1]), array([[0.2, 0.8]]))
+    """
+    if answer.scores is None:
+        raise InputError(
+            f"model {name} must give scores to be restricted to the data's classes, and it gives "
+            f"labels alone; leave out {either('--restrict-classes', 'restrict_classes=')}"
+        )
+    kept = [i for i, code in enumerate(answer.columns) if code >= 0]
+    if len(kept) == len(answer.columns):
+        return answer
+    scores = np.asarray(answer.scores)
+    with np.errstate(divide="ignore", invalid="ignore"):  # the softmax of logarithms is the share
+        scores = np.where(are_probabilities(scores)[:, None], np.log(scores), scores)[:, kept]
+    columns = tuple(answer.columns[i] for i in kept)
+    return Answer(np.array(columns)[scores.argmax(axis=1)], scores, columns)
+
+
 def adapt(
-    model: Any, *, classes: Classes | None = None, preprocess: Preprocess | None = None
+    model: Any,
+    *,
+    classes: Classes | None = None,
+    preprocess: Preprocess | None = None,
+    threshold: tuple[Any, float] | None = None,
+    restrict_classes: bool = False,
 ) -> Adapted:
     """Declare what a model's classes mean, and what it expects to be done to its input.
 
@@ -54,6 +124,13 @@ def adapt(
         those of the data.
     preprocess
         What is done to the points before the model gets them.
+    threshold
+        For two classes and a model that gives scores, such as ``("yes", 0.3)``: this class is the
+        answer if its score is at least so large, else the other one.
+    restrict_classes
+        For a model with scores of more classes than the data have: whether the answer is the
+        highest of the scores of the data's classes, as is usual for ImageNet-A and ImageNet-R. By
+        default an answer that is none of the data's classes is wrong.
 
     Returns
     -------
@@ -71,23 +148,28 @@ def adapt(
     """
     if preprocess is not None and not isinstance(preprocess, Preprocess):
         raise InputError(f"preprocess must be a Preprocess, got {type(preprocess).__name__}")
+    if threshold is not None and not 0 < threshold[1] < 1:
+        raise InputError(f"threshold must lie between 0 and 1, got {threshold[1]!r}")
     scaling = None
     if isinstance(model, Adapted):
-        model, classes, preprocess, scaling = (
+        restrict_classes = restrict_classes or model.restrict_classes
+        model, classes, preprocess, scaling, threshold = (
             model.model,
             model.classes if classes is None else classes,
             model.preprocess if preprocess is None else preprocess,
             model.scaling,
+            model.threshold if threshold is None else threshold,
         )
+    declared = Adapted(model, None, preprocess, scaling, threshold, restrict_classes)
     if classes is None:
-        return Adapted(model, None, preprocess, scaling)
+        return declared
     meanings = dict(classes) if isinstance(classes, Mapping) else dict(enumerate(classes))
     if isinstance(classes, str) or len(meanings) < 2:
         raise InputError(f"classes must be two labels or more, got {classes!r}")
     texts = [str(label) for label in meanings.values()]
     if len({*texts}) < len(texts):
         raise InputError(f"classes must differ, got {', '.join(texts)}")
-    return Adapted(model, meanings, preprocess, scaling)
+    return replace(declared, classes=meanings)
 
 
 def may_be_columns(classes: Sequence[Any]) -> bool:

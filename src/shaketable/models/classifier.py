@@ -18,15 +18,23 @@ from shaketable.data.dataset import Dataset, as_floats
 from shaketable.data.readers.maite_data import has_metadata
 from shaketable.models.adapted import (
     Adapted,
+    Decider,
     code_of_classes,
     may_be_columns,
     name_columns,
     note_preparation,
+    restrict,
+)
+from shaketable.models.answers import (
+    Answer,
+    ComposedAnswer,
+    EstimatorAnswer,
+    Labelled,
+    get_scorer,
 )
 from shaketable.models.devices import find_device
 from shaketable.models.failures import Memory, report_failures
 from shaketable.models.identity import Identified, content_hash, is_module
-from shaketable.models.preprocess import Preprocess
 from shaketable.models.recognising import TableModel, prepare_for, recognise
 from shaketable.views.text import to_utf8
 
@@ -59,33 +67,37 @@ class Classifier:
     """Where a network computes, in words; None for other models."""
     notes: list[str] = field(default_factory=list)
     """What a reader of its results should know; answers may add to it."""
+    threshold: Decider | None = None
+    """Score from which on one of two classes is answered; None for the model's own answers."""
+    restricts: bool = False
+    """Whether the answer is the highest of the scores of the data's classes."""
 
     def __call__(self, x: Array | Tensor) -> IntArray:
         """Return the class code of every row."""
-        return self.start(x)()
+        return self.start(x)().codes
 
-    def start(self, x: Array | Tensor) -> Callable[[], IntArray]:
-        """Start to compute the class codes; the function returned waits for them.
+    def start(self, x: Array | Tensor, *, scored: bool = False) -> Callable[[], Answer]:
+        """Start to compute the answers, with scores on request; the function returned waits.
 
         A GPU works in the meantime; other models have answered by then. uint8 stands for x/255. If
         memory runs out, the model gets half as many points at a time.
         """
-        return self.memory.start(self._start, x)
+        return self.memory.start(partial(self._start, scored=scored), x)
 
     def count_scores(self, x: Array) -> int | None:
         """Return the number of scores per point; None if the model returns labels."""
-        answer = self._ask(x)()
+        answer = self._ask(x, scored=False)()
         return answer.shape[1] if answer.ndim == 2 and answer.shape[1] > 1 else None
 
-    def _start(self, x: Array | Tensor) -> Callable[[], IntArray]:
-        wait = self._ask(x)
+    def _start(self, x: Array | Tensor, *, scored: bool) -> Callable[[], Answer]:
+        wait = self._ask(x, scored=scored or self.restricts or self.threshold is not None)
         if self.device is not None:
-            return lambda: self._codes(wait(), len(x))
-        codes = self._codes(wait(), len(x))
-        return lambda: codes
+            return lambda: self._read(wait(), len(x))
+        answer = self._read(wait(), len(x))
+        return lambda: answer
 
-    def _ask(self, x: Array | Tensor) -> Callable[[], Array]:
-        """Start to compute what the model itself returns."""
+    def _ask(self, x: Array | Tensor, *, scored: bool) -> Callable[[], Any]:
+        """Start to compute what the model itself returns: an array, or `Labelled`."""
         if self.device is not None:
             return self._module.start(x)
         what = (
@@ -93,7 +105,9 @@ class Classifier:
         )
         with report_failures(self.name, what):
             try:
-                answer = np.asarray(self.answer(as_floats(np.asarray(x))))
+                ask = get_scorer(self.answer) if scored else self.answer
+                answer = ask(as_floats(np.asarray(x)))
+                answer = answer if isinstance(answer, Labelled) else np.asarray(answer)
             except InputError:
                 raise
             except (TypeError, ValueError) as error:
@@ -111,6 +125,24 @@ class Classifier:
     def _module(self) -> ModuleAnswer:
         return cast("ModuleAnswer", self.answer)  # whatever has a device is one
 
+    def _read(self, answer: Any, n: int) -> Answer:
+        """Return what the model answered for n points as class codes and scores."""
+        if isinstance(answer, Labelled):
+            count = answer.scores.shape[1]
+            if answer.classes is None:
+                columns = self._list_columns(count)
+            else:
+                columns = tuple(self.codes.get(label, -1) for label in answer.classes)
+            codes = self._codes(answer.labels, n)
+            fits = len(columns) == count  # else it is not known what they are scores of
+            found = Answer(codes, answer.scores, columns) if fits else Answer(codes)
+        else:
+            codes, scored = self._codes(answer, n), answer.ndim == 2 and answer.shape[1] > 1
+            columns = self._list_columns(answer.shape[1]) if scored else ()
+            found = Answer(codes, answer if scored else None, columns)
+        found = restrict(found, self.name) if self.restricts else found
+        return found if self.threshold is None else self.threshold.decide(found, self.name)
+
     def _codes(self, answer: Array, n: int) -> IntArray:
         if answer.ndim == 0 or len(answer) != n:
             raise InputError(
@@ -122,14 +154,8 @@ class Classifier:
         return self._from_labels(answer) if answer.ndim == 1 else self._from_scores(answer)
 
     def _from_scores(self, scores: Array) -> IntArray:
-        classes = [label for label, code in self.codes.items() if code >= 0]
-        columns = self.columns or tuple(range(len(set(self.codes.values()) - {-1})))
-        n = scores.shape[1]
-        if self.columns is None and n > len(columns) and classes == [*columns]:
-            columns += (-1,) * (n - len(columns))  # labels 0, 1, … are columns
-            if (note := _note_columns(n, classes)) not in self.notes:
-                self.notes.append(note)
-        if scores.ndim != 2 or n != len(columns):
+        columns = self._list_columns(scores.shape[1])
+        if scores.ndim != 2 or scores.shape[1] != len(columns):
             raise InputError(
                 f"model {self.name} must return labels or one score per class, got shape "
                 f"{scores.shape} for {len(columns)} classes; name all classes, in the scores' "
@@ -140,6 +166,16 @@ class Classifier:
                 f"model {self.name} returned NaN scores; no class can be read off them"
             )
         return np.asarray(np.array(columns, dtype=np.int64)[scores.argmax(axis=1)])
+
+    def _list_columns(self, n: int) -> tuple[int, ...]:
+        """Class code of every one of n columns of scores, as far as they are known."""
+        classes = [label for label, code in self.codes.items() if code >= 0]
+        columns = self.columns or tuple(range(len(set(self.codes.values()) - {-1})))
+        if self.columns is None and n > len(columns) and classes == [*columns]:
+            columns += (-1,) * (n - len(columns))  # labels 0, 1, … are columns
+            if (note := _note_columns(n, classes)) not in self.notes:
+                self.notes.append(note)
+        return columns
 
     def _from_labels(self, labels: Array) -> IntArray:
         try:
@@ -209,25 +245,23 @@ def as_classifier(
     if model_id is not None:
         model_id += _identify_columns(declared.model, data, table)
     if scaling is not None:
-        answer, device = _compose(scaling.bind(data, table, name), answer), None
+        answer, device = ComposedAnswer(scaling.bind(data, table, name), answer), None
     if table is not None and table.decodes:
         if declared.preprocess is not None:
             raise InputError(
                 f"model {name} gets a data frame, which preprocess does not take; put what it does "
                 "into the model, such as a pipeline of scikit-learn"
             )
-        answer, device = _compose(table.decode, answer), None
+        answer, device = ComposedAnswer(table.decode, answer), None
     if data.scaling is not None and unscale:
-        answer, device = _compose(data.scaling.undo, answer), None  # scaling takes arrays
+        answer, device = ComposedAnswer(data.scaling.undo, answer), None  # scaling takes arrays
         if model_id is not None:
             model_id = f"{model_id} behind {content_hash(data.scaling)}"
-    codes: dict[Any, int] = {label: code for code, label in enumerate(data.classes)}
-    stated = getattr(declared.model, "classes_", None)
-    known = [] if stated is None else np.asarray(stated).tolist()
-    if set(data.classes) <= set(known):  # the model may know classes these data happen to lack
-        codes = dict.fromkeys(known, -1) | codes
-    if meanings is not None:  # a label that both have means what was declared
-        codes = meanings if set(meanings) & set(codes) else codes | meanings
+    threshold = Decider.make(declared.threshold, data.classes, name)
+    if model_id is not None:
+        model_id += "" if threshold is None else f" with {threshold}"
+        model_id += " among the data's classes" if declared.restrict_classes else ""
+    codes = _code_labels(declared.model, meanings, data)
     notes, computed_on = note_preparation(declared, data), find_device(declared)
     classifier = Classifier(
         name,
@@ -239,15 +273,62 @@ def as_classifier(
         gets_frame=table is not None and table.is_frame,
         computed_on=computed_on,
         notes=notes,
+        threshold=threshold,
+        restricts=declared.restrict_classes,
     )
-    if meanings is not None or is_estimator(declared.model) or not may_be_columns(data.classes):
+    found = _find_meanings(classifier, declared.model, data) if meanings is None else None
+    if found is None:
         return classifier
-    n = classifier.count_scores(data.rows(slice(0, 1)))
-    if n is None or n == len(data.classes):
-        return classifier
-    declared = replace(declared, classes=name_columns(data.classes, n, name))
+    declared = replace(declared, classes=found)
     again = as_classifier(declared, data, name=name, model_id="", unscale=unscale)
-    return replace(again, identity=model_id, notes=[*notes, _note_columns(n, data.classes)])
+    notes += _note_meanings(declared, data)
+    if data.model_classes is not None and model_id is not None:
+        model_id += f" with classes {content_hash(list(data.model_classes))}"
+    return replace(again, identity=model_id, notes=notes)
+
+
+def _find_meanings(classifier: Classifier, model: Any, data: Dataset) -> dict[int, Any] | None:
+    """Return what a model's classes 0, 1, … mean if the data say it; None if they are the data's.
+
+    A class-index file says it, or labels that are whole numbers, not all of which occur.
+    """
+    index = data.model_classes
+    if index is None and (is_estimator(model) or not may_be_columns(data.classes)):
+        return None
+    n = classifier.count_scores(data.rows(slice(0, 1)))
+    if index is not None:
+        return dict(enumerate(index)) if n in (None, len(index)) else None
+    if n is None or n == len(data.classes):
+        return None
+    return name_columns(data.classes, n, classifier.name)
+
+
+def _code_labels(
+    model: Any, meanings: Mapping[Any, int] | None, data: Dataset
+) -> Mapping[Any, int]:
+    """Class code of every label that a model may return."""
+    codes: dict[Any, int] = {label: code for code, label in enumerate(data.classes)}
+    stated = getattr(model, "classes_", None)
+    known = [] if stated is None else np.asarray(stated).tolist()
+    known += list(data.model_classes or ())
+    if set(data.classes) <= set(known):  # the model may know classes these data happen to lack
+        codes = dict.fromkeys(known, -1) | codes
+    if meanings is None:
+        return codes
+    # a label that both have means what was declared
+    return meanings if set(meanings) & set(codes) else codes | dict(meanings)
+
+
+def _note_meanings(declared: Adapted, data: Dataset) -> list[str]:
+    """Say how many classes a model knows if these are more than the data have."""
+    known, present = len(declared.classes or ()), len(data.classes)
+    if data.model_classes is None:
+        return [_note_columns(known, data.classes)]
+    others = (
+        "their scores are left out" if declared.restrict_classes else "answers of them are wrong"
+    )
+    more = f"{known} classes are known to the model, {known - present} of which the data lack"
+    return [f"{more}; {others}"] if known > present else []
 
 
 def _note_columns(n: int, classes: Sequence[Any]) -> str:
@@ -308,7 +389,7 @@ def _make_answer(
     elif is_module(model):
         from shaketable.models.torch_modules import ModuleAnswer  # torch
 
-        module, columns = _adapt_module(model, declared.preprocess, columns)
+        module, columns = _adapt_module(model, declared, columns)
         answer = ModuleAnswer(name, module)
         return answer, answer.device, columns
     elif callable(model):
@@ -321,7 +402,7 @@ def _make_answer(
             "wrap it in a function from points to labels"
         )
     if declared.preprocess is not None:
-        answer = _compose(declared.preprocess, answer)
+        answer = ComposedAnswer(declared.preprocess, answer)
     return answer, None, columns
 
 
@@ -340,12 +421,14 @@ def _identify(declared: Adapted) -> str | None:
 
 
 def _adapt_module(
-    module: Any, preprocess: Preprocess | None, columns: tuple[int, ...] | None
+    module: Any, declared: Adapted, columns: tuple[int, ...] | None
 ) -> tuple[Any, tuple[int, ...] | None]:
     """Return a module behind its preprocessing, with the scores of the data's classes first.
 
-    The codes of its columns come with it.
+    If it is restricted to these classes, there are no others. The codes of its columns come with
+    it.
     """
+    preprocess = declared.preprocess
     if preprocess is None and columns is None:
         return module, None
     from shaketable.models.torch_modules import AdaptedModule
@@ -353,7 +436,10 @@ def _adapt_module(
     if columns is None:
         return AdaptedModule(module, preprocess, None), None
     order = sorted(range(len(columns)), key=lambda i: (columns[i] < 0, columns[i]))
-    return AdaptedModule(module, preprocess, order), tuple(columns[i] for i in order)
+    if declared.restrict_classes:
+        order = [i for i in order if columns[i] >= 0]
+    adapted = AdaptedModule(module, preprocess, order, len(columns))
+    return adapted, tuple(columns[i] for i in order)
 
 
 def is_estimator(model: Any) -> bool:
@@ -378,7 +464,7 @@ def _require_fitted(model: Any, name: str) -> None:
 def _estimator_answer(
     model: Any, table: TableSchema | None, features: tuple[str, ...] | None, name: str
 ) -> Callable[[Any], Any]:
-    """Return `predict` for flattened points, as a frame if the model was fitted on one.
+    """Return how a model is asked for flattened points, as a frame if it was fitted on one.
 
     The frame has the columns in the order of the fit.
     """
@@ -400,25 +486,21 @@ def _estimator_answer(
         )
     prepare = prepare_for(model)
 
-    def answer(x: Any) -> Any:
+    def arrange(x: Any) -> Any:
         if hasattr(x, "columns"):
             if columns:
                 in_order = list(map(str, x.columns)) == columns
-                return model.predict(prepare(x if in_order else x[columns]))
+                return prepare(x if in_order else x[columns])
             # fitted on an array: a frame would be warned about
-            return model.predict(x.to_numpy() if hasattr(model, "n_features_in_") else x)
+            return x.to_numpy() if hasattr(model, "n_features_in_") else x
         flat = x.reshape(len(x), math.prod(x.shape[1:]))
         if not columns:
-            return model.predict(flat)
+            return flat
         import pandas as pd
 
-        return model.predict(pd.DataFrame(flat, columns=features or columns)[columns])
+        return pd.DataFrame(flat, columns=features or columns)[columns]
 
-    return answer
-
-
-def _compose(first: Callable[[Array], Any], answer: Callable[[Any], Any]) -> Any:
-    return lambda x: answer(first(x))
+    return EstimatorAnswer(model, arrange)
 
 
 def model_name(model: Any) -> str:

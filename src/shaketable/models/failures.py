@@ -9,10 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from shaketable.core.errors import ModelError, ShaketableError, describe_error, guard_foreign
-from shaketable.core.types import IntArray
+from shaketable.models.answers import Answer
 
 _MEMORY_WORDS = ("out of memory", "allocate memory", "bad allocation", "bad_alloc")
 
@@ -52,7 +50,7 @@ def report_failures(name: str, what: str = "failed") -> Iterator[None]:
             raise ModelMemoryError(f"model {name} {shortage}; {remedy}") from error
 
 
-Start = Callable[[Any], Callable[[], IntArray]]
+Start = Callable[[Any], Callable[[], Answer]]
 
 
 @dataclass(eq=False)
@@ -62,7 +60,7 @@ class Memory:
     rows: int | None = None
     """Most points at a time; None as long as memory never ran out."""
 
-    def start(self, start: Start, x: Any) -> Callable[[], IntArray]:
+    def start(self, start: Start, x: Any) -> Callable[[], Answer]:
         """Start a computation, in parts if need be; the function returned waits for its result.
 
         It fails with the model's own error if a single point is too much.
@@ -78,7 +76,7 @@ class Memory:
             return lambda: self._finish(start, x, wait)
         return self._start_halves(start, x)  # here, as the error keeps what the model made alive
 
-    def _finish(self, start: Start, x: Any, wait: Callable[[], IntArray]) -> IntArray:
+    def _finish(self, start: Start, x: Any, wait: Callable[[], Answer]) -> Answer:
         try:
             return wait()
         except ModelMemoryError:
@@ -86,16 +84,16 @@ class Memory:
                 raise
         return self._start_halves(start, x)()
 
-    def _start_halves(self, start: Start, x: Any) -> Callable[[], IntArray]:
+    def _start_halves(self, start: Start, x: Any) -> Callable[[], Answer]:
         """Compute with half as many points at a time, from now on."""
         self.rows = min(len(x), self.rows or len(x)) // 2
         free_memory()
         return self._start_parts(start, x)
 
-    def _start_parts(self, start: Start, x: Any) -> Callable[[], IntArray]:
+    def _start_parts(self, start: Start, x: Any) -> Callable[[], Answer]:
         size = self.rows or len(x)
         parts = [self.start(start, x[i : i + size])() for i in range(0, len(x), size)]
-        result = np.concatenate(parts)
+        result = Answer.join(parts)
         return lambda: result
 
 

@@ -17,12 +17,14 @@ from shaketable.core.errors import InputError
 from shaketable.core.image_layout import find_channels
 from shaketable.core.threads import count_threads
 from shaketable.core.types import Array
+from shaketable.models.answers import Labelled
 from shaketable.models.failures import is_out_of_memory
 from shaketable.models.identity import Identified, content_hash
 from shaketable.models.loading import ModelLoader, declare_loader
 
 _FLOATS = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16}
-_TAKEN = {**_FLOATS, "tensor(uint8)": np.uint8}
+_WHOLE = {"tensor(uint8)": np.uint8, "tensor(int32)": np.int32, "tensor(int64)": np.int64}
+_TAKEN: dict[str, Any] = {**_FLOATS, **_WHOLE}
 _LABELS = ("tensor(int64)", "tensor(int32)", "tensor(string)", "tensor(bool)")
 _ROWS = 256  # per batch, if the graph takes any number: more are no faster on a CPU
 _GPU_ROWS = 2048
@@ -35,9 +37,10 @@ class OnnxModel(Identified):
 
     The graph's one input gets points in the type and shape that it declares (`fit_shape`), in
     batches of the size that it declares, the last one filled up. Of several outputs the labels are
-    used, which scikit-learn's converter writes, else the only table of scores. On the CPU, one
-    thread works on one batch, several threads on several batches; neither changes the answers. `on`
-    returns the same model on a GPU.
+    the answer, with the scores beside them, as scikit-learn's converter writes both (a table, or
+    maps from classes to scores); else the only table of scores. On the CPU, one thread works on one
+    batch, several threads on several batches; neither changes the answers. `on` returns the same
+    model on a GPU.
 
     The identity of the model is its content, which is pickled with it: the file, and the files of
     weights that it names, such as the ``net.onnx.data`` of torch's exporter.
@@ -61,8 +64,9 @@ class OnnxModel(Identified):
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "net.onnx"
     ...     onnx.save(make.make_model(graph, opset_imports=opset, ir_version=8), path)
-    ...     print(st.models.OnnxModel(path).on("cpu")(np.array([[1.0, 2.0]])))
-    [[-1. -2.]]
+    ...     model = st.models.OnnxModel(path).on("cpu")
+    >>> model(np.array([[1.0, 2.0]])), model.score(np.array([[1.0, 2.0]]))  # it has scores alone
+    (array([[-1., -2.]], dtype=float32), array([[-1., -2.]], dtype=float32))
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
@@ -76,7 +80,7 @@ class OnnxModel(Identified):
         inputs, outputs = self._session.get_inputs(), self._session.get_outputs()
         if len(inputs) != 1 or inputs[0].type not in _TAKEN:
             raise InputError(
-                f"model {self.name} must take one input, of floats or uint8, got "
+                f"model {self.name} must take one input, of floats, uint8, int32 or int64, got "
                 f"{_describe(inputs)}; export it with one input of all features, or {_WRAP}"
             )
         self._input, self._dtype = inputs[0].name, _TAKEN[inputs[0].type]
@@ -91,6 +95,8 @@ class OnnxModel(Identified):
                 f"column per class, got {_describe(outputs)}; export it with one output, or {_WRAP}"
             )
         self._output = answers[0].name
+        scores += [o for o in outputs if o.type.startswith("seq(map(")]
+        self._scores = scores[0].name if answers == labels and len(scores) == 1 else None
 
     def on(self, device: str | None = None) -> OnnxModel:
         """Return the same model on a device: ``cpu``, ``cuda`` or ``cuda:1``.
@@ -128,6 +134,33 @@ class OnnxModel(Identified):
 
     def __call__(self, x: Array) -> Array:
         """Return labels or scores of every row."""
+        return self._run(x, [self._output])[0]
+
+    def score(self, x: Array) -> Array | Labelled:
+        """Return labels with their scores, if the graph has both; else as a call does.
+
+        Parameters
+        ----------
+        x
+            Points.
+
+        Returns
+        -------
+        Array | Labelled
+            Labels and scores, or what a call returns.
+        """
+        if self._scores is None:
+            return self(x)
+        labels, scores = self._run(x, [self._output, self._scores])
+        classes = None
+        if scores.dtype == object:  # maps from classes to scores, all with the same keys
+            classes = [*scores[0]]
+            scores = np.array([[row[label] for label in classes] for row in scores])
+        usable = scores.ndim == 2 and scores.shape[1] > 1 and bool(np.isfinite(scores).all())
+        return Labelled(labels, scores, classes) if usable else labels
+
+    def _run(self, x: Array, names: list[str]) -> list[Array]:
+        """Return outputs of the graph with these names."""
         points = fit_shape(x, self._shape)
         if points is None:
             raise InputError(
@@ -139,8 +172,8 @@ class OnnxModel(Identified):
         size = next(iter(self._shape), 0) or min(most, -(-n // count))
         batches = [np.arange(i, i + size) % n for i in range(0, n, size)]
         with ThreadPoolExecutor(count) as pool:
-            answers = pool.map(lambda rows: self._ask(run, points[rows]), batches)
-            return np.concatenate([*answers])[:n]
+            answers = pool.map(lambda rows: self._ask(run, points[rows], names), batches)
+            return [np.concatenate(parts)[:n] for parts in zip(*answers, strict=True)]
 
     @cached_property
     def identity(self) -> str | None:
@@ -170,16 +203,18 @@ class OnnxModel(Identified):
                 f"{onnxruntime.__version__}: {_reason(error)}; give an ONNX file that it knows"
             ) from error
 
-    def _ask(self, run: Callable[..., Any], points: Array) -> Array:
+    def _ask(self, run: Callable[..., Any], points: Array, names: list[str]) -> list[Array]:
         with np.errstate(over="ignore", invalid="ignore"):
             given = np.ascontiguousarray(points, self._dtype)
-        if self._dtype == np.uint8 and (odd := points[given != points]).size:
+        if self._dtype in _WHOLE.values() and (odd := points[given != points]).size:
+            kind = np.iinfo(self._dtype)
             raise InputError(
-                f"model {self.name} takes uint8, so values must be whole numbers from 0 to 255, "
-                f"got {odd[0]:g} (uint8 data count as x/255); export it for floats, or {_WRAP}"
+                f"model {self.name} takes {kind.dtype}, so values must be whole numbers from "
+                f"{kind.min} to {kind.max}, got {odd[0]:g} (uint8 data count as x/255); export it "
+                f"for floats, or {_WRAP}"
             )
         try:
-            return np.asarray(run([self._output], {self._input: given})[0])
+            return [np.asarray(each) for each in run(names, {self._input: given})]
         except Exception as error:  # its errors have no type of their own
             if is_out_of_memory(error):
                 raise MemoryError(_reason(error)) from error
@@ -283,7 +318,7 @@ ONNX = declare_loader(
     ModelLoader(
         (".onnx",),
         OnnxModel,
-        help="ONNX graph with one input, and one output of labels or scores",
+        help="ONNX graph with one input, and labels, scores or both as output",
         needs="onnxruntime",
         install="shaketable[onnx]",
     )

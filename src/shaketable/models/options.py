@@ -47,6 +47,22 @@ def device_option() -> Any:
     )
 
 
+def parse_threshold(text: str) -> tuple[str, float]:
+    """Read ``yes=0.3``.
+
+    >>> parse_threshold("yes=0.3")
+    ('yes', 0.3)
+    """
+    label, _, number = text.rpartition("=")
+    try:
+        value = float(number)
+    except ValueError:
+        value = -1.0
+    if not label or not 0 < value < 1:
+        raise InputError(f"must be CLASS=SCORE, a score between 0 and 1, got {text!r}")
+    return label.strip(), value
+
+
 @dataclass(frozen=True)
 class ModelOptions:
     """Which models, and what they expect."""
@@ -81,6 +97,21 @@ class ModelOptions:
         (),
         form=SEVERAL,
         metavar="OPTION",
+        group=_GROUP,
+    )
+    threshold: tuple[str, float] | None = option(
+        "for two classes and models that give scores: the class that is answered if its score is "
+        "at least so large, such as yes=0.3; else the other one is",
+        read=parse_threshold,
+        metavar="CLASS=SCORE",
+        group=_GROUP,
+        write=lambda value: f"{value[0]}={value[1]:g}",
+        example="yes=0.3",
+    )
+    restrict_classes: bool = switch(
+        "of models that know more classes than the data have, the answer is the highest of the "
+        "scores of the data's classes, as is usual for ImageNet-A and ImageNet-R (default: other "
+        "answers are wrong)",
         group=_GROUP,
     )
     fit: bool = switch("train the models on the training part first", group=_GROUP)
@@ -123,9 +154,14 @@ class ModelOptions:
         if shape is not None and preprocess is not None:
             shape = preprocess.change_shape(shape)
         model, unfitted = load_model(source, trust=self.trust, shape=shape, data=data)
-        if self.classes or preprocess is not None:
-            classes = parse_classes(self.classes) if self.classes else None
-            model = adapt(model, classes=classes, preprocess=preprocess)
+        declared: dict[str, Any] = {
+            "classes": parse_classes(self.classes) if self.classes else None,
+            "preprocess": preprocess,
+            "threshold": self.threshold,
+            "restrict_classes": self.restrict_classes,
+        }
+        if any(value is not None and value is not False for value in declared.values()):
+            model = adapt(model, **declared)
         if place:
             from shaketable.models.devices import place_model
 

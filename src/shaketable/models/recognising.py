@@ -48,6 +48,8 @@ def recognise(model: Any) -> Any:
             inner.classes if model.classes is None else model.classes,
             inner.preprocess if model.preprocess is None else model.preprocess,
             inner.scaling if model.scaling is None else model.scaling,
+            inner.threshold if model.threshold is None else model.threshold,
+            inner.restrict_classes or model.restrict_classes,
         )
     inner, scaling = detach_scaling(model)
     if scaling is not None:

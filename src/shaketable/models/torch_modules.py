@@ -222,15 +222,20 @@ def _name_convolution(part: nn.Module) -> str:
 
 
 class AdaptedModule(nn.Module):
-    """A module behind its preprocessing, with the columns of its scores in another order."""
+    """A module behind its preprocessing, with its scores, or some of them, in another order."""
 
     def __init__(
-        self, module: nn.Module, preprocess: Preprocess | None, order: Sequence[int] | None
+        self,
+        module: nn.Module,
+        preprocess: Preprocess | None,
+        order: Sequence[int] | None,
+        classes: int | None = None,
     ) -> None:
         super().__init__()
         self.module = module
         self.preprocess = preprocess
-        self.order = None if order is None else list(order)
+        self.order = [] if order is None else list(order)
+        self.classes = len(self.order) if classes is None else classes
 
     def forward(self, x: Tensor) -> Any:
         """Scores of points; what is no table of scores is returned as it is."""
@@ -238,13 +243,16 @@ class AdaptedModule(nn.Module):
             x = self.preprocess(x).contiguous()
         answer = self.module(x)
         scores = getattr(answer, "logits", answer)
-        if self.order is None or not isinstance(scores, Tensor) or scores.ndim != 2:
+        if not self.order or not isinstance(scores, Tensor) or scores.ndim != 2:
             return answer
-        if scores.shape[1] != len(self.order):
+        if scores.shape[1] != self.classes:
             raise InputError(
-                f"classes of a model must be as many as its scores, got {len(self.order)} for "
+                f"classes of a model must be as many as its scores, got {self.classes} for "
                 f"{scores.shape[1]} scores"
             )
+        if len(self.order) < self.classes:  # the softmax of logarithms is the share
+            whole = (scores.amin(1) >= 0) & ((scores.sum(1) - 1).abs() < 1e-3)
+            scores = torch.where(whole[:, None], scores.clamp_min(1e-38).log(), scores)
         return scores[:, self.order]
 
 

@@ -1,0 +1,288 @@
+"""What a model answered, per point and draw: the class, and what its scores say about it."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shaketable.core.errors import InputError
+from shaketable.core.types import Array, BoolArray, FloatArray, IntArray
+from shaketable.models.answers import Answer, as_probabilities
+
+MOST_SCORES = 10
+"""Classes up to which all scores are kept."""
+
+Scores = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Answers of one cell, kept compressed; arrays have the shape (points, draws).
+
+    Scores are probabilities: of models that return others, their softmax. If the classes of the
+    model are those of the data and at most `MOST_SCORES`, all scores are kept, 4 bytes each, and
+    one byte for the class; else 14 bytes or a few more: the class, confidence, score and rank of
+    the true class, sum of squares. Models that return labels have 1 byte per answer, with more than
+    127 classes 2. zlib makes it less.
+
+    Examples
+    --------
+    >>> codes, scores = np.array([[0], [1]]), np.array([[[0.75, 0.25]], [[0.5, 0.5]]])
+    >>> answers = Answers.make(np.array([0, 1]), codes, scores)
+    >>> answers.predicted.tolist(), answers.confidence.tolist(), answers.rank.tolist()
+    ([[0], [1]], [[0.75], [0.5]], [[1], [1]])
+    >>> answers.disagrees.tolist()  # of equal scores, that of the answer counts first
+    [[False], [False]]
+    """
+
+    y: IntArray
+    """True class codes of the points."""
+    packed: bytes
+
+    @classmethod
+    def make(cls, y: IntArray, codes: IntArray, scores: Array | None = None) -> Answers:
+        """Return answers from class codes and, if all are kept, scores (points, draws, classes)."""
+        arrays: dict[str, Array] = {"predicted": _shrink(codes)}
+        if scores is not None:
+            arrays["scores"] = scores.astype(np.float32)
+        return cls(y, _pack(arrays))
+
+    @classmethod
+    def summarise(cls, y: IntArray, codes: IntArray, summary: ScoreSummary) -> Answers:
+        """Return answers with what is kept of the scores of many classes."""
+        arrays = {"predicted": _shrink(codes), **vars(summary), "rank": _shrink(summary.rank)}
+        return cls(y, _pack(arrays))
+
+    @classmethod
+    def join(cls, parts: Sequence[Answers]) -> Answers:
+        """Return the answers at the points of several parts, one after the other."""
+        names = {*parts[0]._arrays}
+        if any({*part._arrays} != names for part in parts):  # a part without scores
+            names = {"predicted"}
+        arrays = {name: np.concatenate([part._arrays[name] for part in parts]) for name in names}
+        return cls(np.concatenate([part.y for part in parts]), _pack(arrays))
+
+    def first(self, n: int) -> Answers:
+        """Return the answers at the first n points."""
+        return self.choose(np.s_[:n])
+
+    def choose(self, rows: BoolArray | slice) -> Answers:
+        """Return the answers at some points."""
+        arrays = {name: each[rows] for name, each in self._arrays.items()}
+        return Answers(self.y[rows], _pack(arrays))
+
+    def agrees_with(self, other: Answers) -> bool:
+        """Whether the answers are the same."""
+        return bool(np.array_equal(self.predicted, other.predicted))
+
+    @cached_property
+    def _arrays(self) -> dict[str, Any]:
+        try:
+            return _unpack(self.packed)
+        except (ValueError, TypeError, zlib.error) as error:
+            raise InputError(
+                "answers of a record are damaged; measure it again, or take an undamaged copy"
+            ) from error
+
+    @property
+    def predicted(self) -> IntArray:
+        """Class codes; -1 for a class that the data lack."""
+        predicted: IntArray = self._arrays["predicted"]
+        return predicted
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether the model gave scores."""
+        return len(self._arrays) > 1
+
+    @property
+    def scores(self) -> Scores | None:
+        """All scores, (points, draws, classes); None if there are none or too many classes."""
+        return self._arrays.get("scores")
+
+    @property
+    def confidence(self) -> Scores:
+        """Score of the class that was answered."""
+        return self._get_summary().confidence
+
+    @property
+    def true_score(self) -> Scores:
+        """Score of the true class."""
+        return self._get_summary().true_score
+
+    @property
+    def rank(self) -> IntArray:
+        """Rank of the true class among all classes of the model; 1 for the highest score.
+
+        Of equal scores, that of the class that was answered comes first, then the first column.
+        """
+        return self._get_summary().rank
+
+    @property
+    def squares(self) -> Scores:
+        """Sum of the squares of all scores."""
+        return self._get_summary().squares
+
+    @property
+    def disagrees(self) -> BoolArray:
+        """Whether another class has a higher score than the one that was answered."""
+        return self._get_summary().disagrees
+
+    def _get_summary(self) -> ScoreSummary:
+        """Return what the scores say; the model must have given scores."""
+        if self.scores is None:
+            names = ("confidence", "true_score", "rank", "squares", "disagrees")
+            return ScoreSummary(**{name: self._arrays[name] for name in names})
+        n, k = self.predicted.shape
+        flat = self.scores.reshape(n * k, -1)
+        summary = summarise_scores(flat, self.predicted.reshape(-1), np.repeat(self.y, k))
+        return summary.reshape(n, k)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreSummary:
+    """What is kept of the scores of answers if there are too many classes to keep all."""
+
+    confidence: Scores
+    true_score: Scores
+    rank: IntArray
+    squares: Scores
+    disagrees: BoolArray
+
+    def reshape(self, *shape: int) -> ScoreSummary:
+        """Return the same in another shape."""
+        return ScoreSummary(**{name: each.reshape(shape) for name, each in vars(self).items()})
+
+
+def summarise_scores(
+    scores: Array, columns: IntArray, true_columns: IntArray, others: Sequence[int] = ()
+) -> ScoreSummary:
+    """Return what the scores of answers, one row each, say about the class that was answered.
+
+    `columns` are the columns of the classes that were answered, -1 for a class that the data lack:
+    its confidence is the highest score in the columns of such classes, `others`, or of all if
+    there are none. `true_columns` are those of the true classes.
+
+    >>> summary = summarise_scores(np.array([[0.5, 0.3, 0.2]]), np.array([0]), np.array([2]))
+    >>> summary.rank.tolist(), summary.disagrees.tolist()
+    ([3], [False])
+    """
+    rows, most = np.arange(len(scores)), scores.max(axis=1)
+    chosen = columns
+    if (columns < 0).any():
+        best = np.asarray(others)[scores[:, others].argmax(axis=1)] if len(others) else None
+        chosen = np.where(columns < 0, scores.argmax(axis=1) if best is None else best, columns)
+    confidence, true = scores[rows, chosen], scores[rows, true_columns]
+    level = scores == true[:, None]
+    earlier = (level & (np.arange(scores.shape[1]) < true_columns[:, None])).sum(axis=1)
+    # the answer comes first among equal scores
+    earlier += (confidence == true) & (chosen > true_columns)
+    earlier[chosen == true_columns] = 0
+    return ScoreSummary(
+        confidence.astype(np.float32),
+        true.astype(np.float32),
+        1 + (scores > true[:, None]).sum(axis=1) + earlier,
+        np.square(scores, dtype=np.float64).sum(axis=1).astype(np.float32),
+        confidence < most,
+    )
+
+
+class AnswerBuffer:
+    """Gathers the answers of a cell batch by batch."""
+
+    def __init__(self, y: IntArray, k: int, classes: int) -> None:
+        self.y, self.codes, self.classes = y, np.zeros((len(y), k), np.int64), classes
+        self.scores: Scores | None = None
+        self.summary: ScoreSummary | None = None
+        self.has_scores = True
+
+    def add(self, answer: Answer, batch: slice, draws: range) -> None:
+        """Add the answers at some points in some draws."""
+        at, shape = (batch, slice(draws.start, draws.stop)), (-1, len(draws))
+        self.codes[at] = answer.codes.reshape(shape)
+        if answer.scores is None:
+            self.has_scores = False  # nothing is known of these, so nothing of all
+        if not self.has_scores:
+            return
+        probabilities, columns = _add_missing(answer, self.classes)
+        if len(columns) <= MOST_SCORES and sorted(columns) == [*range(len(columns))]:
+            if self.scores is None:
+                self.scores = np.zeros((*self.codes.shape, len(columns)), np.float32)
+            ordered = probabilities[:, np.argsort(columns)]
+            self.scores[at] = ordered.reshape(*shape, len(columns))
+            return
+        places = np.full(max(columns) + 2, -1)  # the last one is that of -1
+        places[columns] = range(len(columns))
+        places[-1] = -1
+        true = places[np.repeat(self.y[batch], len(draws))]
+        others = np.flatnonzero(np.array(columns) < 0)
+        found = summarise_scores(probabilities, places[answer.codes], true, others.tolist())
+        part = found.reshape(*shape)
+        if self.summary is None:
+            self.summary = ScoreSummary(
+                **{n: np.zeros(self.codes.shape, each.dtype) for n, each in vars(part).items()}
+            )
+        for name, each in vars(part).items():
+            getattr(self.summary, name)[at] = each
+
+    def pack(self) -> Answers:
+        """Return all answers; without scores if the model did not give them at all points."""
+        if not self.has_scores:
+            return Answers.make(self.y, self.codes)
+        if self.summary is not None:
+            return Answers.summarise(self.y, self.codes, self.summary)
+        return Answers.make(self.y, self.codes, self.scores)
+
+
+def _add_missing(answer: Answer, classes: int) -> tuple[FloatArray, list[int]]:
+    """Return probabilities with a column of zeros for every class that the model does not know."""
+    assert answer.scores is not None
+    probabilities, columns = as_probabilities(answer.scores), list(answer.columns)
+    missing = sorted({*range(classes)} - {*columns})
+    zeros = np.zeros((len(probabilities), len(missing)))
+    return np.hstack([probabilities, zeros]) if missing else probabilities, columns + missing
+
+
+def join_answers(parts: Sequence[Answers | None]) -> Answers | None:
+    """Return the answers of several parts of the points; None if they are not known of all."""
+    known = [part for part in parts if part is not None]
+    return Answers.join(known) if len(known) == len(parts) else None
+
+
+def _shrink(values: IntArray) -> Array:
+    """Return integers in the smallest signed type that holds them."""
+    most = max(int(values.max(initial=0)), -int(values.min(initial=0)))
+    return values.astype(np.min_scalar_type(-most - 1))
+
+
+def _pack(arrays: Mapping[str, Array]) -> bytes:
+    """Return arrays compressed, with a line that says what they are; bytes of equal rank together.
+
+    Bytes of equal rank are alike, such as the exponents of floats, and compress better so.
+    """
+    head = [[name, each.dtype.str, each.shape] for name, each in arrays.items()]
+    body = b"".join(
+        np.ascontiguousarray(each).reshape(-1, 1).view(np.uint8).T.tobytes()
+        for each in arrays.values()
+    )
+    return json.dumps(head).encode() + b"\n" + zlib.compress(body, 1)
+
+
+def _unpack(packed: bytes) -> dict[str, Any]:
+    line, _, compressed = packed.partition(b"\n")
+    body, arrays, start = zlib.decompress(compressed), dict[str, Any](), 0
+    for name, kind, shape in json.loads(line):
+        dtype, count = np.dtype(kind), int(np.prod(shape))
+        part = np.frombuffer(body, np.uint8, count * dtype.itemsize, start)
+        arrays[name] = (
+            np.ascontiguousarray(part.reshape(dtype.itemsize, count).T).view(dtype).reshape(shape)
+        )
+        start += part.size
+    return arrays
