@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from shaketable.findings.confidence.numbers import (
+    calibration_error,
+    selective_accuracy,
+    sure_and_wrong,
+)
 from shaketable.findings.features.numbers import feature_losses
 from shaketable.findings.finding import list_metrics
+from shaketable.findings.inputs.numbers import flip_size
 from shaketable.findings.mce.numbers import (
     SUITE_METRICS,
     error_change,
@@ -22,6 +28,13 @@ from shaketable.findings.mce.numbers import (
     relative_mce_alexnet,
 )
 from shaketable.findings.mcv.numbers import cv_difference, mcv
+from shaketable.findings.measures.numbers import (
+    balanced_accuracy,
+    mean_measure_error,
+    measure,
+    measure_difference,
+    measure_loss,
+)
 from shaketable.findings.mscr.numbers import (
     accuracy,
     accuracy_difference,
@@ -42,11 +55,14 @@ __all__ = [
     "SUITE_METRICS",
     "accuracy",
     "accuracy_difference",
+    "balanced_accuracy",
+    "calibration_error",
     "cv_difference",
     "describe_mscr",
     "error_change",
     "error_probability",
     "feature_losses",
+    "flip_size",
     "group_accuracy",
     "group_error_probability",
     "ice",
@@ -59,6 +75,10 @@ __all__ = [
     "mcv",
     "mean_error",
     "mean_error_difference",
+    "mean_measure_error",
+    "measure",
+    "measure_difference",
+    "measure_loss",
     "meets_same_noise",
     "meets_same_suite",
     "mscr",
@@ -66,8 +86,10 @@ __all__ = [
     "relative_change",
     "relative_loss",
     "relative_mce_alexnet",
+    "selective_accuracy",
     "series",
     "suite_results",
+    "sure_and_wrong",
 ]
 
 

@@ -133,8 +133,8 @@ def test_terminal_and_page_have_sections_in_the_order_of_places(
 ) -> None:
     results = add_finding(mixed_records, OtherFinding())
     ids = list_sections(results)
-    after = ["risk", "groups", "accuracy", "study", "differences"]
-    assert ids == ["verdict", "regimes", "comparison", "other", *after]
+    after = ["risk", "groups", "measures", "confusion", "confidence", "inputs", "accuracy"]
+    assert ids == ["verdict", "regimes", "comparison", "other", *after, "study", "differences"]
     results.print()
     out = capsys.readouterr().out
     texts = (

@@ -27,6 +27,7 @@ from shaketable.core.schemas import add_version
 from shaketable.core.writing import write_beside, write_table
 from shaketable.data.dataset import LabelJson
 from shaketable.evaluation.records import Records
+from shaketable.findings.inputs.frames import answers_frame, inputs_frame
 from shaketable.findings.mce.finding import SuiteErrors
 from shaketable.findings.mcv.finding import SetVariation
 from shaketable.findings.page import describe_suites
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-Content: TypeAlias = Literal["findings", "tables", "cells", "points"]
+Content: TypeAlias = Literal["findings", "tables", "cells", "points", "answers", "inputs"]
 
 Target: TypeAlias = Literal["csv", "parquet", "json", "card", "mlflow"]
 
@@ -121,6 +122,56 @@ class TablesJson(TypedDict):
     tables: list[ShownNumberJson]
 
 
+AnswerJson = TypedDict(
+    "AnswerJson",
+    {
+        "data": str,
+        "model": str,
+        "train": str,
+        "corruption": str,
+        "run": int,
+        "row": Annotated[int, "Row of the data."],
+        "draw": Annotated[int, "Number of the draw, from 0."],
+        "class": LabelJson,
+        "answer": Annotated[LabelJson | None, "null for a class that the data lack."],
+        "confidence": Annotated[float | None, "Score of the answer; null without scores."],
+        "true_score": Annotated[float | None, "Score of the true class."],
+        "rank": Annotated[int | None, "Rank of the true class, 1 for the highest score."],
+    },
+)
+
+
+class AnswersJson(TypedDict):
+    """All answers of all cells."""
+
+    answers: list[AnswerJson]
+
+
+FlippedInputJson = TypedDict(
+    "FlippedInputJson",
+    {
+        "data": str,
+        "model": str,
+        "corruption": str,
+        "row": Annotated[int, "Row of the data."],
+        "class": LabelJson,
+        "answer": Annotated[LabelJson | None, "Most frequent wrong answer."],
+        "wrong": Annotated[float, "Share of wrong draws, a fraction."],
+        "confidence": Annotated[float | None, "Mean confidence of wrong answers."],
+        "right_when_clean": bool,
+        "smallest_size": Annotated[
+            float | None, "Smallest size of its ladder that flips the point; null for none."
+        ],
+    },
+)
+
+
+class FlippedInputsJson(TypedDict):
+    """All points of fitted models under corruptions, the one that is wrong most often first."""
+
+    inputs: list[FlippedInputJson]
+
+
 class PointsJson(TypedDict):
     """All points of all cells."""
 
@@ -128,8 +179,8 @@ class PointsJson(TypedDict):
 
 
 ExportJson: TypeAlias = Annotated[
-    TablesJson | CellsJson | PointsJson,
-    "File of export with the content tables, cells or points; findings are as described for report",
+    TablesJson | CellsJson | PointsJson | AnswersJson | FlippedInputsJson,
+    "File of export with another content than findings, which are as described for report",
 ]
 
 _VALUES = ("mean", "low", "high", "upper", "sd", "method")
@@ -162,7 +213,9 @@ def export(
         Of files of data. ``findings``: every value with its interval, in JSON as `Results.json`
         has it. ``tables``: every number of the tables that terminal and page show, with the row and
         column it stands in, and no row left out. ``cells``: one row per model and corruption.
-        ``points``: one row per point of every cell.
+        ``points``: one row per point of every cell. ``answers``: one row per point and draw.
+        ``inputs``: one row per point and corruption of fitted models, those that are wrong most
+        often first.
     task
         Of a card: the task of the models on the Hugging Face Hub, such as
         ``image-classification``; the card then begins with the metrics as YAML (``model-index``).
@@ -248,6 +301,10 @@ def make_frame(results: Results, content: Content = "findings") -> pd.DataFrame:
         return findings_frame(results)
     if content == "tables":
         return tables_frame(results)
+    if content == "answers":
+        return answers_frame(results.records)
+    if content == "inputs":
+        return inputs_frame(results)
     return results.records.to_frame(points=content == "points")
 
 

@@ -133,6 +133,8 @@ class RecordGroups:
     """Label of the group of models that others are compared with; empty for the default."""
     group_by: Grouping = "regime"
     """How models are grouped where a finding averages over them."""
+    metric: str = ""
+    """Measure that is the headline, such as ``f1`` or ``recall[fraud]``; empty for accuracy."""
 
     @cached_property
     def series(self) -> list[Series]:

@@ -1,4 +1,4 @@
-"""Models that are not better than guessing on clean points: more often than not a mistake."""
+"""Models that are not better than guessing on clean points, and data where guessing is easy."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from shaketable.core.errors import either
 from shaketable.core.types import IntArray
 from shaketable.evaluation.records import AS_GIVEN, Record
 from shaketable.findings.series import Series
@@ -16,6 +17,7 @@ from shaketable.views.text import name_notes
 
 _NEAR = 0.25  # of the way from guessing to always right
 _KAPPA = 0.1  # share of the agreement beyond chance that is too little to speak of
+_UNEVEN = 0.8  # share of one class above which accuracy says little about the others
 _NORMAL = 1.96  # 97.5 % of a normal variable lie below it
 
 
@@ -109,6 +111,27 @@ def note_guessing_models(series: Iterable[Series]) -> list[str]:
         notes += note_guessing(
             name, clean.accuracy, y, answers, cell.points.classes, trained=trained
         )
+    return name_notes(notes)
+
+
+def note_uneven_classes(series: Iterable[Series]) -> list[str]:
+    """Return a sentence about data most of whose points are of one class."""
+    notes: list[tuple[str, str]] = []
+    for cell in {
+        s.first.fingerprint: s.first for s in series if s.first.train == AS_GIVEN
+    }.values():
+        counts = np.bincount(cell.points.y, minlength=len(cell.points.classes))
+        share = float(counts.max() / counts.sum())
+        if share > _UNEVEN and (counts > 0).sum() > 1:
+            label = cell.points.classes[int(counts.argmax())]
+            choice = either("--metric balanced_accuracy", "metric='balanced_accuracy'")
+            notes.append(
+                (
+                    cell.data,
+                    f"{format_share(share)} of the points are of class {label!r}, so accuracy says "
+                    f"little about the others; {choice} counts all classes alike",
+                )
+            )
     return name_notes(notes)
 
 

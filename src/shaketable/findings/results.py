@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from shaketable.core.errors import InputError
-from shaketable.evaluation.records import Records
+from shaketable.core.errors import InputError, either
+from shaketable.data.files import as_dataset
+from shaketable.evaluation.records import AS_GIVEN, Records
 from shaketable.evaluation.store import Store
 from shaketable.findings.finding import FINDINGS, Finding, load_kinds
 from shaketable.findings.groups import Grouping, RecordGroups
-from shaketable.findings.guessing import note_guessing_models
+from shaketable.findings.guessing import note_guessing_models, note_uneven_classes
+from shaketable.findings.inputs.finding import FlippedInputs
 from shaketable.findings.mscr.finding import Robustness
 from shaketable.findings.section_order import PLACES
 from shaketable.views.blocks import Block, order_sections
@@ -99,6 +101,39 @@ class Results(Displayed):
         ]
         return order_sections(parts, PLACES)
 
+    def show_inputs(self, data: Any, n: int = 5) -> Results:
+        """Return the results with the inputs that flip: images, or rows with changed cells marked.
+
+        Noise depends on the data, the row and the draw alone, so that the very inputs of the model
+        are drawn again. Pages of these results hold them, and say so.
+
+        Parameters
+        ----------
+        data
+            The data that the models were evaluated on; others are refused.
+        n
+            Points per fitted model and corruption, those wrong most often.
+
+        Returns
+        -------
+        Results
+            The same findings, with the inputs.
+
+        Examples
+        --------
+        >>> import shaketable as st
+        >>> data = [[0.2], [0.8]], [False, True]
+        >>> found = st.find(st.evaluate(lambda x: x[:, 0] > 0.5, data, "linf(0.5)"))
+        >>> found.show_inputs(data).findings["inputs"].redrawn.redrawn[0].most[0].clean
+        array([0.2])
+        """
+        found = self.findings.get("inputs")
+        if not isinstance(found, FlippedInputs):
+            raise InputError(
+                "inputs that flip need a fitted model under a corruption; evaluate one"
+            )
+        return replace(self, findings={**self.findings, "inputs": found.draw(as_dataset(data), n)})
+
     def print(self) -> None:
         """Print tables, cards and sentences of all findings, and notes to stderr."""
         super().print()
@@ -111,6 +146,7 @@ def find(
     reference: str = "",
     baseline: str = "",
     group: Grouping = "regime",
+    metric: str = "",
     notes: Iterable[str] = (),
 ) -> Results:
     """Take all findings from records.
@@ -126,6 +162,9 @@ def find(
     group
         What models are grouped by: ``"regime"``, their training noise; ``"network"``; or a mapping
         from names of groups to patterns of models' names, such as ``{"noisy": "*(C?)"}``.
+    metric
+        Measure that results begin with in place of accuracy, such as ``balanced_accuracy`` or
+        ``recall[fraud]``; see `metrics.measure`.
     notes
         Sentences that a reader should know, besides those of the records.
 
@@ -138,14 +177,16 @@ def find(
     --------
     >>> import shaketable as st
     >>> records = st.evaluate(lambda x: x[:, 0] > 0, ([[-1.0], [1.0]], [False, True]), "linf(0.1)")
-    >>> sorted(st.find(records).json())
-    ['error_probabilities', 'groups', 'models', 'mscr_differences', 'notes']
+    >>> sorted(st.find(records).json())[:5]
+    ['confusion', 'error_probabilities', 'feature_flips', 'flip_sizes', 'groups']
+    >>> sorted(st.find(records).json())[5:]
+    ['inputs', 'measures', 'models', 'mscr_differences', 'notes', 'suite_measures']
     """
     if not len(records):
         raise InputError("records must hold at least one cell; evaluate a model first")
     kinds, problems = load_kinds()
     scored = frozenset(metric for kind in kinds.values() for metric in kind.suite_metrics)
-    groups = RecordGroups(records, scored, reference, baseline, group)
+    groups = RecordGroups(records, scored, reference, baseline, group, metric)
     findings = {
         name: finding
         for name, kind in kinds.items()
@@ -154,9 +195,25 @@ def find(
     if groups.with_most_copies is not groups and findings.keys() & {"regimes", "correlation"}:
         notes = (*notes, "training regimes and correlations are those with the largest k alone")
     notes = (*notes, *map(str, records.failures))
-    of_records = (*groups.fixed_parts, *note_guessing_models(groups.series))
+    of_records = (
+        *groups.fixed_parts,
+        *note_guessing_models(groups.series),
+        *_note_hits(records),
+        *([] if metric else note_uneven_classes(groups.series)),
+    )
     sentences = (*records.notes, *notes, *of_records, *problems)
     return Results(groups, findings, tuple(dict.fromkeys(sentences)))
+
+
+def _note_hits(records: Records) -> list[str]:
+    """Say that the answers of fitted models were not kept, where that is so."""
+    fitted = [cell for cell in records if cell.train == AS_GIVEN]
+    lacking = sum(cell.answers is None for cell in fitted)
+    again = either("evaluate with --record answers", "evaluate(…, record='answers')")
+    return [
+        f"{lacking} of {len(fitted)} cells keep hits alone, so nothing is said about what models "
+        f"answered there; {again} measures them again"
+    ] * bool(lacking)
 
 
 Found: TypeAlias = Results | Records | str | Path

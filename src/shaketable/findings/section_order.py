@@ -2,6 +2,7 @@
 
 PLACES = (
     "verdict", "regimes", "comparison", "suite", "sets", "...", "risk", "features", "groups",
-    "accuracy", "study", "differences", "correlation", "stopping", "data", "method",
+    "measures", "confusion", "confidence", "inputs", "accuracy", "study", "differences",
+    "correlation", "stopping", "data", "method",
 )  # fmt: skip
 """Names of sections in their order; ``...`` stands for those of other packages."""

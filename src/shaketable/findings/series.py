@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any, TypedDict
@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from shaketable.core.errors import InputError, UndefinedError, either
 from shaketable.core.norms import norm_name, norm_title, pnorm_level
 from shaketable.core.spec import Call, name_multiple, split_calls
-from shaketable.core.types import FloatArray, IntArray
-from shaketable.evaluation.records import Record, Records
+from shaketable.core.types import BoolArray, FloatArray, IntArray
+from shaketable.evaluation.records import Points, Record, Records
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
 from shaketable.statistics.sequences import (
@@ -208,6 +208,14 @@ class Series:
             return self
         noisy, clean = (tuple(c.first(n) for c in cells) for cells in (self.noisy, self.clean))
         return Series(noisy, clean, self.at_eps_min)
+
+    def choose_points(self, choose: Callable[[Points], BoolArray], name: str) -> Series:
+        """Return the points that have something in common; `name` says what."""
+        noisy, clean = (
+            tuple(cell.choose(choose(cell.points), name) for cell in cells)
+            for cells in (self.noisy, self.clean)
+        )
+        return replace(self, noisy=noisy, clean=clean, _parts={})
 
     def condition_json(self) -> ConditionJson:
         """Return what points were under."""

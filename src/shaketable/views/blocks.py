@@ -330,6 +330,8 @@ def split_cell(cell: Cell, column: Column) -> tuple[str, list[str]]:
         return numbers.format_points(value), [numbers.format_points_interval(value), *small]
     if kind == "correlation":
         return f"{value.value:+.2f}", [f"{value.low:+.2f} to {value.high:+.2f}", *small]
+    if kind == "number":
+        return f"{value.value:.4g}", [f"{value.low:.4g} to {value.high:.4g}", *small]
     show = numbers.format_change if kind == "change" else numbers.format_percent
     return show(value), [numbers.format_interval(value), *small]
 
@@ -364,6 +366,8 @@ def _format_estimate(e: Estimate, kind: Kind) -> str:
         return ", ".join(filter(None, parts)).replace("%", "")
     if kind == "correlation":
         return f"{e.value:+.2f} [{e.low:+.2f}, {e.high:+.2f}]"
+    if kind == "number":
+        return f"{e.value:.4g} [{e.low:.4g}, {e.high:.4g}]"
     return numbers.format_entry(e, signed=kind in ("change", "points"))
 
 

@@ -79,6 +79,9 @@ RATES = {
     "cv",
     *(f"mce{part}" for part in ("", "_lp", "_15", "_xn", "_alexnet")),
     "relative_mce_alexnet",
+    "calibration_error",
+    "sure_and_wrong",
+    "selective_accuracy",
 }
 
 

@@ -35,9 +35,11 @@ from shaketable.evaluation.records import Records
 from shaketable.evaluation.store import Store
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.requirements import view
+from shaketable.findings.requirements.parts import FEW, Part, find_worst, list_parts
 from shaketable.findings.requirements.quantities import (
     Case,
     Quantity,
+    SeriesQuantity,
     find_quantity,
     list_labels,
 )
@@ -65,6 +67,8 @@ class DecisionJson(EstimateWithMethodJson):
     sign: Literal[">=", "<="]
     limit: float
     outcome: Outcome
+    part: Annotated[str, "Class or group; of several groups the worst. Empty for all points."]
+    groups: Annotated[int, "Number of groups that must meet it."]
     confidence: Annotated[float, "Of the interval, in per cent."]
     points: int
     runs: int
@@ -103,11 +107,29 @@ class Decision:
     """Number of points."""
     runs: int
     """Number of runs of a study; 1 for a fitted model."""
+    part: str = ""
+    """Class or group; of several groups the worst, as measured. Empty for all points."""
+    groups: int = 1
+    """Number of groups that must meet it."""
+    fewest: int | None = None
+    """Points of the class or group that has the fewest; None for all points."""
 
     @property
     def outcome(self) -> Outcome:
         """``met``, ``not met`` or ``inconclusive``."""
-        return self.requirement.decide(self.estimate.low, self.estimate.high)
+        return self._decide(self.estimate)
+
+    def _decide(self, e: Estimate, times: float = 1.0) -> Outcome:
+        """Decide by an interval; a class or group of few points is not decided."""
+        outcome = self.requirement.decide(e.low, e.high)
+        is_known = self.has_enough or times * (self.fewest or 0) >= FEW
+        is_known = is_known or (self.groups > 1 and outcome == "not met")
+        return outcome if is_known else "inconclusive"
+
+    @property
+    def has_enough(self) -> bool:
+        """Whether every class and group that it is about has ten points."""
+        return self.fewest is None or self.fewest >= FEW
 
     @property
     def unit(self) -> Literal["points", "runs"]:
@@ -123,6 +145,8 @@ class Decision:
         if self.outcome != "inconclusive" or self.estimate.value == self.requirement.limit:
             return None
         size = self.n if self.runs == 1 else self.runs
+        if self.fewest == 0:
+            return None
         high = 2.0
         while not self._is_decided(high):
             high *= 2
@@ -135,8 +159,10 @@ class Decision:
         return max(1, math.ceil(high * size) - size)
 
     def _is_decided(self, times: float) -> bool:
-        e = self.estimate.again(times=times)
-        return self.requirement.decide(e.low, e.high) != "inconclusive"
+        e = self.estimate
+        if self.fewest is None or times * self.fewest >= FEW or self.groups > 1:
+            e = e.again(times=times)
+        return self._decide(e, times) != "inconclusive"
 
     def __str__(self) -> str:
         return view.describe_decision(self)
@@ -152,6 +178,8 @@ class Decision:
             "sign": self.requirement.sign,
             "limit": round(100 * self.requirement.limit, 10),
             "outcome": self.outcome,
+            "part": self.part,
+            "groups": self.groups,
             **self.estimate.json(),
             "confidence": round(100 * self.estimate.confidence, 10),
             "method": self.estimate.method,
@@ -312,13 +340,16 @@ def check(
         tuple(
             Decision(
                 requirement,
-                model,
-                case.under,
-                estimate.again(confidence=alone, careful=careful),
-                case.first.n,
-                case.runs,
+                entry.model,
+                entry.case.under,
+                entry.estimate.again(confidence=alone, careful=careful),
+                entry.n,
+                entry.case.runs,
+                entry.part,
+                entry.groups,
+                entry.fewest,
             )
-            for requirement, (model, case, estimate) in found
+            for requirement, entry in found
         ),
         confidence,
     )
@@ -337,9 +368,21 @@ def _read_groups(results: Records | Results | str | Path) -> RecordGroups:
     return RecordGroups(records)
 
 
-def list_entries(
-    groups: RecordGroups, requirement: Requirement, store: str
-) -> list[tuple[str, Case[Any], Estimate]]:
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """One model, or two, that a requirement is about, and what was measured."""
+
+    model: str
+    case: Case[Any]
+    estimate: Estimate
+    n: int
+    """Number of points that it is about."""
+    part: str = ""
+    groups: int = 1
+    fewest: int | None = None
+
+
+def list_entries(groups: RecordGroups, requirement: Requirement, store: str) -> list[Entry]:
     """Return the models that a requirement is about, each with its case and its metric."""
     quantity = find_quantity(requirement.metric, requirement.text)
     cases = quantity.list_cases(groups, requirement.under)
@@ -348,12 +391,60 @@ def list_entries(
     if lacking := wanted - {case.label for case in cases}:
         raise InputError(suggest_command(groups, requirement, lacking, store))
     if requirement.is_difference:
-        return _list_differences(quantity, requirement, cases, *chosen)
+        return _list_differences(groups, requirement, cases, *chosen)
     return [
-        (case.label, case, _compute(requirement, case.label, quantity.estimate, case.source))
-        for case in cases
-        if case.label in wanted
+        _make_entry(groups, requirement, case.label, case) for case in cases if case.label in wanted
     ]
+
+
+def _make_entry(
+    groups: RecordGroups, requirement: Requirement, name: str, *cases: Case[Any]
+) -> Entry:
+    """Return the metric of one case, or the difference of two: of one part, or of every group."""
+    quantity = find_quantity(requirement.metric, requirement.text)
+    first = cases[0]
+    parts = list_parts(
+        groups,
+        requirement.text,
+        requirement.bracket,
+        requirement.worst,
+        first.source,
+        by_label=isinstance(quantity, SeriesQuantity) and quantity.has_classes,
+    )
+    counts = [part.count(first.source) for part in parts]
+    enough = [part for part, n in zip(parts, counts, strict=True) if n is None or n >= FEW]
+    seen = [part for part, n in zip(parts, counts, strict=True) if n != 0]
+    compared = enough or seen or parts
+    found = [_estimate_part(quantity, requirement, name, part, *cases) for part in compared]
+    highest = requirement.sign == "<="
+    worst = find_worst(found, highest=highest)
+    part = next(p for p, e in zip(compared, found, strict=True) if e.value == worst.value)
+    known = [n for n in counts if n is not None]
+    n = part.take(first.source).first.n if len(parts) == 1 and part.name else first.first.n
+    return Entry(name, first, worst, n, part.name, len(parts), min(known, default=None))
+
+
+def _estimate_part(
+    quantity: Quantity[Any], requirement: Requirement, name: str, part: Part, *cases: Case[Any]
+) -> Estimate:
+    """Return a metric of one part of the points, or the difference of two models there."""
+    if part.label is not None:
+        if not (isinstance(quantity, SeriesQuantity) and quantity.has_classes):
+            raise InputError(
+                f"requirement {requirement.text!r}: {requirement.metric} has no classes; its value "
+                f"for the points of a class is {requirement.metric}[by class={requirement.label}]"
+            )
+        quantity = quantity.take_label(part.label)
+    sources = [part.take(case.source) for case in cases]
+    function = quantity.estimate if len(sources) == 1 else quantity.subtract
+    value = _compute(requirement, name, function, *sources)
+    if value is None:
+        raise InputError(
+            f"requirement {requirement.text!r}: differences of {requirement.metric} are not known; "
+            "require it of each model"
+        )
+    estimate: Estimate = value
+    return estimate
 
 
 def _choose_labels(groups: RecordGroups, name: str, requirement: Requirement) -> set[str]:
@@ -368,25 +459,19 @@ def _choose_labels(groups: RecordGroups, name: str, requirement: Requirement) ->
 
 
 def _list_differences(
-    quantity: Quantity[Any],
+    groups: RecordGroups,
     requirement: Requirement,
     cases: Sequence[Case[Any]],
     first: set[str],
     second: set[str],
-) -> list[tuple[str, Case[Any], Estimate]]:
+) -> list[Entry]:
     """Return the paired differences of two models."""
     entries = []
     for a in (case for case in cases if case.label in first):
         partners = [c for c in cases if c.label in second and c.pairing == a.pairing]
         for b in partners:
             name = f"{a.label} minus {b.label}"
-            value = _compute(requirement, name, quantity.subtract, a.source, b.source)
-            if value is None:
-                raise InputError(
-                    f"requirement {requirement.text!r}: differences of {requirement.metric} are "
-                    "not known; require it of each model"
-                )
-            entries.append((name, a, value))
+            entries.append(_make_entry(groups, requirement, name, a, b))
     if not entries:
         raise InputError(
             f"requirement {requirement.text!r} needs two models evaluated under the same noise on "

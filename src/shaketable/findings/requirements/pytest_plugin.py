@@ -75,7 +75,11 @@ class Requirer:
         __tracebackhide__ = True
         from shaketable.evaluation.evaluate import evaluate
         from shaketable.findings.requirements.check import check
-        from shaketable.findings.requirements.requirement import list_needs, parse_requirements
+        from shaketable.findings.requirements.requirement import (
+            list_columns,
+            list_needs,
+            parse_requirements,
+        )
 
         wanted = parse_requirements(requirements)
         records = evaluate(
@@ -89,6 +93,7 @@ class Requirer:
             name=None if isinstance(model, Mapping) else name,
             model_id=model_id,
             refit=refit,
+            by=list_columns(wanted),
         )
         decisions = check(records, wanted, confidence=confidence, careful=careful)
         if decisions.outcome == "not met":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from shaketable.core.checks import unknown_name
@@ -16,10 +17,12 @@ from shaketable.core.spec import (
 )
 from shaketable.evaluation.records import Record, Records
 from shaketable.findings.choosing import list_ways, matches
+from shaketable.findings.confidence import numbers as confidence
 from shaketable.findings.finding import list_metrics
 from shaketable.findings.groups import RecordGroups, get_model, label_models
 from shaketable.findings.mce import numbers as mce
 from shaketable.findings.mcv.numbers import Stability, subtract_cvs
+from shaketable.findings.measures import numbers as measures
 from shaketable.findings.mscr import numbers as mscr
 from shaketable.findings.series import Series, get_pairing
 from shaketable.findings.subjects import distinguish, list_noise_facts
@@ -52,6 +55,10 @@ class Quantity(Protocol[_Source]):
     def is_rate(self) -> bool:
         """Whether people write it as a fraction too: 0.85 for 85 %."""
 
+    @property
+    def scale(self) -> int:
+        """What a limit is divided by: 100 for per cent, 1 for what is no share."""
+
     def list_cases(self, groups: RecordGroups, under: str) -> list[Case[_Source]]:
         """Return one case per model and setting that the records hold."""
 
@@ -66,11 +73,30 @@ class Quantity(Protocol[_Source]):
 class SeriesQuantity:
     """A metric of one model under one corruption."""
 
-    compute: Callable[[Series], Estimate]
-    compute_difference: Callable[[Series, Series], Estimate]
-    default: str
+    compute: Callable[..., Estimate]
+    """Of a series; of metrics that have classes also ``label=``."""
+    compute_difference: Callable[..., Estimate] | None
+    """Of two series, likewise; None if it is not known how."""
+    default: str = "clean"
     """Without brackets: ``clean`` points, noise of size ``eps_min``, or every ``corruption``."""
     is_rate: bool = True
+    has_classes: bool = False
+    """Whether there is one value per class."""
+    needs_answers: bool = False
+    """Whether hits alone do not tell it."""
+    scale: int = 100
+    """What a limit is divided by: 100 for per cent, 1 for what is no share."""
+
+    def take_label(self, label: Any) -> SeriesQuantity:
+        """Return the same metric of one class."""
+        if label is None:
+            return self
+        subtract = self.compute_difference
+        return replace(
+            self,
+            compute=partial(self.compute, label=label),
+            compute_difference=None if subtract is None else partial(subtract, label=label),
+        )
 
     def list_cases(self, groups: RecordGroups, under: str) -> list[Case[Series]]:
         """Return one case per model under the corruption; `under` empty stands for the default."""
@@ -96,8 +122,8 @@ class SeriesQuantity:
         return self.compute(source)
 
     def subtract(self, first: Series, second: Series) -> Estimate | None:
-        """Compute the paired difference."""
-        return self.compute_difference(first, second)
+        """Compute the paired difference; None for metrics without one."""
+        return None if self.compute_difference is None else self.compute_difference(first, second)
 
 
 @dataclass(frozen=True)
@@ -109,6 +135,7 @@ class SuiteQuantity:
     compute: Callable[[SuiteResult], Estimate]
     compute_difference: Callable[[SuiteResult, SuiteResult], Estimate] | None = None
     is_rate: bool = True
+    scale: int = 100
 
     def list_cases(self, groups: RecordGroups, under: str) -> list[Case[SuiteResult]]:
         """Return one case per model and suite; `under` chooses a suite by name."""
@@ -149,6 +176,7 @@ class ForeignQuantity:
     name: str
     compute: Callable[..., Any]
     is_rate: bool = True
+    scale: int = 100
 
     def list_cases(self, groups: RecordGroups, under: str) -> list[Case[Records]]:
         """Return one case per model."""
@@ -222,14 +250,28 @@ QUANTITIES: Mapping[str, SeriesQuantity | SuiteQuantity] = {
     "relative_mce_alexnet": SuiteQuantity("mce_15", mce.relative_mce_alexnet),
     "mean_accuracy": SuiteQuantity("mcv", lambda r: Stability(r).mean, _mean_accuracy_difference),
     "cv": SuiteQuantity("mcv", lambda r: Stability(r).cv, subtract_cvs),
+    "calibration_error": SeriesQuantity(
+        confidence.estimate_calibration, confidence.subtract_calibration, needs_answers=True
+    ),
+    "sure_and_wrong": SeriesQuantity(confidence.estimate_sure_and_wrong, None, needs_answers=True),
+    "selective_accuracy": SeriesQuantity(
+        confidence.estimate_selective_accuracy, None, needs_answers=True
+    ),
 }
 """Our metrics that can be required, by name."""
+
+_RELATIVE = {"relative_loss": "corruption", "mscr": "eps_min"}
+_SUITES_OF_ERRORS = ("mce", "mce_15", "mce_xn", "mce_lp")
 
 _INSTEAD = {
     "mcv": "it has two numbers: require cv or mean_accuracy",
     **dict.fromkeys(
         ("group_accuracy", "group_error_probability", "feature_losses"),
         "it has one number per group or feature: require accuracy, error or relative_loss",
+    ),
+    **dict.fromkeys(
+        ("measure", "measure_difference", "measure_loss", "mean_measure_error"),
+        "require the measure by its name, such as recall, or its form, such as mscr.recall",
     ),
     **{
         f"{name}_difference": f"write difference(FIRST, SECOND).{name}"
@@ -238,16 +280,53 @@ _INSTEAD = {
 }
 
 
+def _find_measure(name: str) -> SeriesQuantity | SuiteQuantity | None:
+    """Return a measure beyond accuracy, or its relative loss, MSCR or mCE; None for other names.
+
+    >>> _find_measure("top_3").scale, _find_measure("mscr.recall").default, _find_measure("mscr.x")
+    (100, 'eps_min', None)
+    """
+    form, _, inner = name.rpartition(".")
+    if not measures.is_measure(inner):
+        return None
+    measure = measures.get_measure(inner)
+    by_class = measure.per_class
+    if not form:
+        return SeriesQuantity(
+            partial(measures.estimate_measure, name=inner),
+            partial(measures.subtract_measures, name=inner),
+            is_rate=measure.is_share,
+            has_classes=by_class,
+            needs_answers=True,
+            scale=100 if measure.is_share else 1,
+        )
+    if form in _RELATIVE:
+        loss = partial(measures.estimate_loss, name=inner)
+        return SeriesQuantity(loss, None, _RELATIVE[form], False, by_class, needs_answers=True)
+    if form in _SUITES_OF_ERRORS:
+        return SuiteQuantity(form, partial(measures.estimate_mean_error, name=inner))
+    return None
+
+
 def find_quantity(name: str, requirement: str) -> Quantity[Any]:
     """Return what a name stands for: one of ours, or a metric of another installed package."""
-    if name in QUANTITIES:
-        return QUANTITIES[name]
+    if (known := QUANTITIES.get(name) or _find_measure(name)) is not None:
+        return known
     if name in _INSTEAD:
         raise InputError(f"requirement {requirement!r}: {name} is no single rate; {_INSTEAD[name]}")
     metrics = {key: metric for key, metric in list_metrics().items() if key not in _INSTEAD}
     if name in metrics:
         return ForeignQuantity(name, metrics[name])
-    raise unknown_name(f"metric in requirement {requirement!r}:", name, {*QUANTITIES, *metrics})
+    names = {*QUANTITIES, *measures.MEASURES, *metrics}
+    raise unknown_name(f"metric in requirement {requirement!r}:", name, names)
+
+
+def find_scale(name: str) -> int:
+    """Return what limits of a metric are divided by; 100, per cent, for one that is unknown."""
+    try:
+        return find_quantity(name, name).scale
+    except InputError:
+        return 100
 
 
 def is_completed(series: Series, spec: str) -> bool:

@@ -18,26 +18,30 @@ from shaketable.corruptions.registry import EpsMin
 from shaketable.corruptions.suites.suite import Suite, suite
 from shaketable.findings.choosing import list_ways
 from shaketable.findings.groups import RecordGroups
+from shaketable.findings.requirements.parts import Bracket, read_bracket
 from shaketable.findings.requirements.quantities import (
     SeriesQuantity,
     SuiteQuantity,
     find_quantity,
+    find_scale,
     list_labels,
 )
+from shaketable.findings.subgroups.numbers import CLASS
 from shaketable.findings.suite_results import PARTS
 
 _FORM = (
     "METRIC >= LIMIT or METRIC <= LIMIT, such as 'mscr >= -1', 'error[jitter(0.2)] <= 5%', "
+    "'accuracy[by sex=f] >= 85%', 'worst_group(sex).accuracy >= 80%', "
     "'model(rf).accuracy >= 90%' or 'difference(new, old).accuracy >= -0.5', rates in per cent"
 )
 _NAME = r"""(?:"[^"]*"|'[^']*'|(?:[^,()"']|\([^()]*\))+)"""
+_PREFIX = re.compile(rf"\s*(?P<word>[A-Za-z_]\w*)\s*\((?P<names>\s*{_NAME}(?:,{_NAME})*)\)\s*\.\s*")
 _WHOLE = re.compile(
-    rf"""\s*(?:(?P<word>[A-Za-z_]\w*)\s*\((?P<names>\s*{_NAME}(?:,{_NAME})*)\)\s*\.\s*)?
-    (?P<metric>[A-Za-z_]\w*(?:\.\w+)*)\s*(?:\[(?P<under>.*)\])?\s*
+    r"""\s*(?P<metric>[A-Za-z_]\w*(?:\.\w+)*)\s*(?:\[(?P<under>.*)\])?\s*
     (?P<sign>[<>=!]=?)\s*(?P<limit>\S+?)\s*(?P<percent>%?)\s*""",
     re.VERBOSE | re.DOTALL,
 )
-_NUMBER_OF_MODELS = {"model": 1, "difference": 2}
+_NUMBER_OF_NAMES = {"model": 1, "difference": 2, "worst_group": 1}
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,12 @@ class Requirement:
     """Empty: all models; one: this model; two: the first minus the second."""
     under: str = ""
     """The corruption, or the suite of a metric of suites; empty for the metric's default."""
+    label: str = ""
+    """The class; empty for all."""
+    group: tuple[str, str] | None = None
+    """Column and value of the group of points; None for all points."""
+    worst: str = ""
+    """Column all of whose groups must meet it; ``class`` for every class."""
 
     def __str__(self) -> str:
         return self.text
@@ -67,6 +77,22 @@ class Requirement:
     def is_difference(self) -> bool:
         """Whether it is about the difference of two models."""
         return len(self.models) == 2
+
+    @property
+    def is_rate(self) -> bool:
+        """Whether its numbers are in per cent; else they are as they are, such as a log loss."""
+        return find_quantity(self.metric, self.text).scale != 1
+
+    @property
+    def bracket(self) -> Bracket:
+        """What stands in its brackets."""
+        return Bracket(self.under, self.label, self.group)
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns that its groups are by."""
+        named = [self.worst, self.group[0] if self.group else ""]
+        return [column for column in dict.fromkeys(named) if column not in ("", CLASS)]
 
     def decide(self, low: float, high: float) -> Literal["met", "not met", "inconclusive"]:
         """``met`` or ``not met`` if that holds in the whole interval, else ``inconclusive``.
@@ -94,7 +120,11 @@ def parse_requirement(text: str) -> Requirement:
     """
     if not isinstance(text, str):
         raise InputError(f"a requirement must be a text, got {text!r}; write {_FORM}")
-    match = _WHOLE.fullmatch(text)
+    start, prefixes = 0, dict[str, tuple[str, ...]]()
+    while prefix := _PREFIX.match(text, start):
+        start = prefix.end()
+        _read_prefix(text, prefix, prefixes)
+    match = _WHOLE.fullmatch(text, start)
     if match is None:
         raise InputError(f"requirement {text!r} cannot be read; write {_FORM}")
     sign = match["sign"]
@@ -108,10 +138,19 @@ def parse_requirement(text: str) -> Requirement:
         raise InputError(
             f"requirement {text!r} must end in a number, in per cent, got {match['limit']!r}"
         )
-    models = _read_models(text, match["word"], match["names"])
+    models = prefixes.get("model", ()) or prefixes.get("difference", ())
     metric = match["metric"]
     written = " ".join(text.split()).removesuffix("%").rstrip()
-    if len(models) < 2:
+    bracket = read_bracket(written, metric, match["under"] or "")
+    if bracket.group and not all(bracket.group):
+        raise InputError(f"requirement {written!r} must name a group as in [by sex=f]")
+    scale = find_scale(metric)
+    if scale == 1 and match["percent"]:
+        raise InputError(
+            f"requirement {written + '%'!r}: {metric} is no share; write its limit as a number, "
+            "without a % sign"
+        )
+    if len(models) < 2 and scale != 1:
         is_doubtful = 0 < limit < 1 and not match["percent"]
         if is_doubtful and find_quantity(metric, text).is_rate:
             left = written.removesuffix(match["limit"])
@@ -124,25 +163,33 @@ def parse_requirement(text: str) -> Requirement:
         text=written,
         metric=metric,
         sign=sign,  # type: ignore[arg-type]  # one of the two
-        limit=limit / 100,
+        limit=limit / scale,
         models=models,
-        under=(match["under"] or "").strip(),
+        under=bracket.under,
+        label=bracket.label,
+        group=bracket.group,
+        worst=next(iter(prefixes.get("worst_group", ())), ""),
     )
 
 
-def _read_models(text: str, word: str | None, names: str | None) -> tuple[str, ...]:
-    if word is None or names is None:
-        return ()
-    if word not in _NUMBER_OF_MODELS:
-        raise unknown_name(f"word in requirement {text!r}:", word, _NUMBER_OF_MODELS)
-    models = tuple(name.strip().strip("\"'") for name in re.findall(_NAME, names))
-    if len(models) != _NUMBER_OF_MODELS[word] or not all(models):
+def _read_prefix(text: str, match: re.Match[str], known: dict[str, tuple[str, ...]]) -> None:
+    """Add the names of a word such as ``model(rf)`` to those that are known."""
+    word = match["word"]
+    if word not in _NUMBER_OF_NAMES:
+        raise unknown_name(f"word in requirement {text!r}:", word, _NUMBER_OF_NAMES)
+    names = tuple(name.strip().strip("\"'") for name in re.findall(_NAME, match["names"]))
+    if len(names) != _NUMBER_OF_NAMES[word] or not all(names):
+        needed = {"model": "one model", "difference": "two models", "worst_group": "one column"}
         raise InputError(
-            f"requirement {text!r}: {word}() must name "
-            f"{'two models' if word == 'difference' else 'one model'}, got {len(models)}; put "
+            f"requirement {text!r}: {word}() must name {needed[word]}, got {len(names)}; put "
             "names that contain commas or brackets in quotes"
         )
-    return models
+    if word in known or {word, *known} >= {"model", "difference"}:
+        raise InputError(
+            f"requirement {text!r} must name its models once, as in model(rf).accuracy or "
+            "difference(new, old).accuracy, and its groups once, as in worst_group(sex).accuracy"
+        )
+    known[word] = names
 
 
 def parse_requirements(texts: Iterable[str | Requirement] | str) -> tuple[Requirement, ...]:
@@ -191,6 +238,28 @@ def list_needs(requirements: Iterable[Requirement]) -> list[str | Suite]:
         elif spec and spec != "clean":
             needs[spec] = spec
     return list(needs.values())
+
+
+def list_columns(requirements: Iterable[Requirement]) -> list[str]:
+    """Return the columns whose groups requirements are about."""
+    return list(dict.fromkeys(column for r in requirements for column in r.columns))
+
+
+def check_groups(requirements: Iterable[Requirement], by: Sequence[str], *, answers: bool) -> None:
+    """Raise an `InputError` for a requirement on groups, or answers, that would not be kept."""
+    for requirement in requirements:
+        for column in requirement.columns:
+            if column not in by:
+                raise InputError(
+                    f"requirement {requirement.text!r} needs groups by {column}, which would not "
+                    "be on record; add " + either(f"--by {column}", f"by={column!r}")
+                )
+        quantity = find_quantity(requirement.metric, requirement.text)
+        if isinstance(quantity, SeriesQuantity) and quantity.needs_answers and not answers:
+            raise InputError(
+                f"requirement {requirement.text!r} needs what the model answered, which would not "
+                "be on record; add " + either("--record answers", "record='answers'")
+            )
 
 
 def check_needs(requirements: Iterable[Requirement], levels: Sequence[str | Suite]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shaketable.core.writing import write_beside
+from shaketable.findings.requirements.parts import FEW
 from shaketable.views.blocks import Block, Column, Sentence, Table
 from shaketable.views.formats import Markdown
 from shaketable.views.numbers import format_full
@@ -26,7 +27,7 @@ def make_blocks(check: Check) -> list[Block]:
             *map(Column, ("verdict", "to decide")),
         ),
         [
-            (d.requirement.text, d.model, d.under, d.estimate, d.outcome, _count_more(d))
+            (d.requirement.text, d.model, _name_part(d), d.estimate, d.outcome, _count_more(d))
             for d in check.decisions
         ],
         limit=len(check.decisions),
@@ -34,9 +35,21 @@ def make_blocks(check: Check) -> list[Block]:
     return [table, Sentence(describe_check(check))]
 
 
+def _name_part(decision: Decision) -> str:
+    """Return the corruption or suite, and the class or group."""
+    return ", ".join(filter(None, [decision.under, _describe_part(decision)]))
+
+
+def _describe_part(decision: Decision) -> str:
+    worst = f" (worst of {decision.groups})" if decision.groups > 1 else ""
+    return decision.part + worst
+
+
 def _count_more(decision: Decision) -> str:
     if decision.outcome != "inconclusive":
         return ""
+    if not decision.has_enough:
+        return f"needs {FEW} points, got {decision.fewest}"
     if decision.more is None:
         return "at the limit"
     return f"{round_up(decision.more)} more {decision.unit}"
@@ -47,12 +60,17 @@ def describe_decision(decision: Decision) -> str:
     numbers = format_full(decision.estimate).replace(" (", ", ").rstrip(")")
     if decision.requirement.is_difference:
         numbers = numbers.replace(" %", " percentage points", 1)
-    verdict = f"{decision.requirement} {decision.outcome}: {decision.model} has {numbers}"
+    at = f" for {part}" if (part := _describe_part(decision)) else ""
+    verdict = f"{decision.requirement} {decision.outcome}: {decision.model} has {numbers}{at}"
     return verdict + (f"; {describe_more(decision)}" if decision.outcome == "inconclusive" else "")
 
 
 def describe_more(decision: Decision) -> str:
     """Say how many more points would decide an inconclusive requirement."""
+    if not decision.has_enough:
+        what = "the smallest group has" if decision.groups > 1 else "it has"
+        points = f"{decision.fewest} point{'' if decision.fewest == 1 else 's'}"
+        return f"{what} {points}, and at least {FEW} are needed"
     if decision.more is None:
         return f"no number of {decision.unit} would decide it: it is at the limit"
     one = decision.more == 1
@@ -117,7 +135,7 @@ def write_junit(check: Check, path: str | Path) -> Path:
     suites = ElementTree.Element("testsuites", counts)
     suite = ElementTree.SubElement(suites, "testsuite", {"name": "shaketable", **counts})
     for decision in check.decisions:
-        name = f"{decision.requirement} ({decision.under})"
+        name = f"{decision.requirement} ({_name_part(decision)})"
         about = {"classname": _show(decision.model), "name": _show(name), "time": "0"}
         case = ElementTree.SubElement(suite, "testcase", about)
         text = _show(str(decision))

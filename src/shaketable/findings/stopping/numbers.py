@@ -181,7 +181,7 @@ def list_estimates(groups: RecordGroups, of: str) -> list[Estimate]:
     """Return what has to be precise; by default all accuracies."""
     if not of:
         return [series.accuracy for series in groups.series]
-    return [estimate for _, _, estimate in list_entries(groups, parse_quantity(of), "")]
+    return [entry.estimate for entry in list_entries(groups, parse_quantity(of), "")]
 
 
 class ForecastJson(TypedDict):

@@ -185,7 +185,7 @@ def _break_down(
             most = min(MAX_CORRUPTIONS, MAX_ENTRIES // number)
             found[label] = [
                 Breakdown(s.first, c.noise, s.at_eps_min, split_once(s.first.points), 1)
-                for c in _choose_conditions(groups, own, most)
+                for c in choose_conditions(groups, own, most)
                 for s in [c.series[label]]
             ]
     judged = {
@@ -206,7 +206,7 @@ def _list_labels(conditions: Iterable[Condition]) -> list[str]:
     return list(dict.fromkeys(label for c in conditions for label in c.series))
 
 
-def _choose_conditions(
+def choose_conditions(
     groups: RecordGroups, conditions: Sequence[Condition], most: int
 ) -> list[Condition]:
     """Return clean points, and the corruptions under which a model is broken down, in order.

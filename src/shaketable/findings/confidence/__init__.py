@@ -1,0 +1,1 @@
+"""Confidence: whether a model is as sure as it is right, clean and under corruptions."""

@@ -1,0 +1,1 @@
+"""Confusion: which class turns into which, on clean points and under corruptions."""

@@ -1,0 +1,1 @@
+"""The inputs that flip: points that are right when clean and wrong under a corruption."""

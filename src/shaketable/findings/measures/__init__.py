@@ -1,0 +1,1 @@
+"""Measures beyond accuracy: for uneven classes, and of scores, under noise and with intervals."""

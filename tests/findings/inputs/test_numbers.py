@@ -1,0 +1,71 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+import shaketable as st
+from helpers.commands import check_schema, run_command
+from shaketable.core.schemas import SCHEMA_VERSION
+from shaketable.findings.inputs.numbers import Flips, group_ladders
+from shaketable.statistics.intervals import mean_share
+
+X = np.linspace(0, 1, 101)[:, None]
+Y = (X[:, 0] > 0.5).astype(int)
+
+
+def model(x):
+    right = np.clip(x[:, 0], 0, 1)
+    return np.stack([1 - right, right], axis=1)
+
+
+@pytest.fixture(scope="module")
+def records():
+    noises = ["linf(0.1)", "linf(0.3)", "linf(0.9)"]
+    return st.evaluate(model, (X, Y), noises, k=9, name="ramp", bounds=None)
+
+
+def test_points_that_are_wrong_most_often_come_first(records):
+    series = st.metrics.series(records)[2]
+    flips, hits = Flips(series, "noise"), series.first.hits
+    order = flips.rank(10)
+    assert [*hits[order]] == sorted(hits[hits < 9])[:10]
+    assert all(series.clean[0].hits[order] == 1)
+    assert flips.flipped.sum() == ((hits < 4.5) & (series.clean[0].hits == 1)).sum()
+    assert [*hits[flips.rank_least(5)]] == [9] * 5
+    wrong = flips.wrong_answers
+    np.testing.assert_array_equal(wrong[hits < 9], 1 - Y[hits < 9])
+    np.testing.assert_array_equal(wrong[hits == 9], Y[hits == 9])
+
+
+def test_smallest_size_is_the_first_level_at_which_most_draws_are_wrong(records):
+    (ladder,) = group_ladders(st.metrics.series(records))
+    assert ladder.sizes == (0.1, 0.3, 0.9)
+    cells = records.cells[1:]
+    for i in range(101):
+        flips = [cell.hits[i] < 4.5 for cell in cells]
+        expected = ladder.sizes[flips.index(True)] if any(flips) else np.inf
+        expected = expected if records.cells[0].hits[i] else np.nan
+        np.testing.assert_equal(ladder.smallest[i], expected)
+    shares = st.metrics.flip_size(records)
+    right = records.cells[0].hits > 0
+    flipped = (np.array([c.hits[right] for c in cells[:2]]) < 4.5).any(axis=0).astype(int)
+    assert shares[0.3].low == mean_share(flipped, 1).low
+    assert shares[0.1].value <= shares[0.3].value <= shares[0.9].value
+
+
+def test_answers_and_inputs_are_exported(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    options = {"k": 4, "store": "r.sqlite", "model_id": "m", "name": "ramp"}
+    records = st.evaluate(model, (X, Y), "linf(0.3)", **options)
+    run_command(capsys, "export", "r.sqlite", "--content", "answers", "-o", "answers.csv")
+    run_command(capsys, "export", "r.sqlite", "--content", "inputs", "-o", "inputs.csv")
+    answers = pd.read_csv("answers.csv")
+    assert len(answers) == 101 * 5
+    noisy = answers[answers["corruption"] == "linf(0.3)"]
+    right = (noisy["answer"] == noisy["class"]).groupby(noisy["row"]).sum()
+    np.testing.assert_array_equal(right.to_numpy(), records.cells[1].hits)
+    assert len(pd.read_csv("inputs.csv"))
+
+
+def test_json_follows_the_schema(records):
+    results = st.find(records)
+    check_schema("report", {"schema_version": SCHEMA_VERSION, **results.json()})
