@@ -25,7 +25,12 @@ from shaketable.evaluation.records import Records
 from shaketable.evaluation.resolve import list_items, list_usual
 from shaketable.evaluation.sequential import StoppingRule
 from shaketable.evaluation.store import Store
-from shaketable.findings.requirements.requirement import check_models, check_needs, list_needs
+from shaketable.findings.requirements.requirement import (
+    check_groups,
+    check_models,
+    check_needs,
+    list_needs,
+)
 from shaketable.models.classifier import as_classifier
 from shaketable.models.loading import check_source
 from shaketable.models.options import run_model
@@ -55,6 +60,7 @@ def read_inputs(options: EvaluateOptions, *, data: Dataset | None = None) -> Inp
     requirements = read_requirements(options)
     goals = [*requirements, *read_goal(options)]
     check_models(goals, models)
+    check_groups(goals, options.by, answers=options.record != "hits")
     rule = read_rule(options, requirements, models=len(models))
     levels: list[Any] = [*list_items(options.corruptions), *options.list_suites()]
     levels = levels or list_needs(goals)

@@ -21,7 +21,12 @@ from shaketable.evaluation.records import Records
 from shaketable.evaluation.resolve import list_items
 from shaketable.evaluation.study import identify_trainees, run_study
 from shaketable.evaluation.trainees import load_trainees
-from shaketable.findings.requirements.requirement import Requirement, check_models, check_needs
+from shaketable.findings.requirements.requirement import (
+    Requirement,
+    check_groups,
+    check_models,
+    check_needs,
+)
 from shaketable.models.options import run_model
 
 
@@ -42,6 +47,7 @@ def read_inputs(
     requirements = read_requirements(options)
     goals = [*requirements, *read_goal(options)]
     _check_measured(options, goals)
+    check_groups(goals, (), answers=options.record == "answers")
     if options.k == "auto":
         raise InputError(
             "--k of a study must be a number, as models are trained with so many noisy copies; "

@@ -45,7 +45,7 @@ class AdversaryOptions(PrintOptions):
         "of the points are drawn as test points",
         points="attack only N of the test points, drawn with --seed",
     )
-    models: ModelOptions = contains(ModelOptions)
+    models: ModelOptions = contains(ModelOptions, without=("threshold",))
     own: bool = switch("train on all points, and attack the same points", group="models")
     norm: str = norm_option("2")
     eps: tuple[float | str, ...] = option(

@@ -50,7 +50,11 @@ def run(args: argparse.Namespace) -> int:
         notes += _note_noise_of_the_cpu(records, data)
     notes += note_eps_min(data, records.separations)
     with use_intervals(options.intervals):
-        results = find(records, reference=options.reference or "", notes=notes)
+        results = find(
+            records, reference=options.reference or "", metric=options.metric or "", notes=notes
+        )
+        if options.inputs is not None:
+            results = results.show_inputs(data, options.inputs)
         code = conclude(options, results, dataset=data)
     check_complete(records)
     return code

@@ -25,7 +25,7 @@ EXAMPLES = """\
   shaketable export r.sqlite --to mlflow --tracking-uri http://localhost:5000"""
 
 _TARGETS = ["csv", "parquet", "json", "card", "mlflow"]
-_CONTENTS = ["findings", "tables", "cells", "points"]
+_CONTENTS = ["findings", "tables", "cells", "points", "answers", "inputs"]
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +46,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         metavar="|".join(_CONTENTS),
         help="findings: every value with its interval; tables: every number of the tables of the "
         "page, rates as fractions; cells: one row per model and corruption; points: one row per "
-        "point of every cell (default: findings)",
+        "point of every cell; answers: one row per point and draw; inputs: one row per point and "
+        "corruption, those wrong most often first (default: findings)",
     )
     add_reference_flag(parser)
     add_grouping_flags(parser)

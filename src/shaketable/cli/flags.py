@@ -85,6 +85,8 @@ def _add_flag(place: Any, option: Option, *, defaults: bool) -> None:
             given["action"] = "append"
             if defaults:
                 given["default"] = list(option.default or ())
+        if option.alone is not None:
+            given |= {"nargs": "?", "const": option.alone}
         if option.form.nargs:
             given["nargs"] = option.form.nargs
     if option.is_argument:
@@ -94,6 +96,28 @@ def _add_flag(place: Any, option: Option, *, defaults: bool) -> None:
         given["required"] = True
     flags = option.flags or (f"--{option.key.replace('_', '-')}",)
     place.add_argument(*flags, dest=option.key, **given)
+
+
+def add_inputs_flags(parser: argparse.ArgumentParser) -> None:
+    """Add which inputs are shown, and the data that they are drawn from."""
+    from shaketable.data.options import DataOptions
+    from shaketable.evaluation.evaluate_options import EvaluateOptions
+
+    add_options(
+        parser,
+        EvaluateOptions,
+        keys=["inputs"],
+        defaults=True,
+        inputs="show the N points per model and corruption that are wrong most often, clean and "
+        "corrupted: images, or rows with changed cells marked; needs --data (default: 5)",
+    )
+    add_options(
+        parser,
+        DataOptions,
+        defaults=True,
+        data="the data that were evaluated, of which points are shown; what the flags below do not "
+        "say is taken from the results file",
+    )
 
 
 def add_data_flags(parser: argparse.ArgumentParser) -> None:
@@ -109,6 +133,13 @@ def add_reference_flag(parser: argparse.ArgumentParser) -> None:
     from shaketable.evaluation.evaluate_options import EvaluateOptions
 
     add_options(parser, EvaluateOptions, keys=["reference"], defaults=True)
+
+
+def add_metric_flag(parser: argparse.ArgumentParser) -> None:
+    """Add which measure results begin with."""
+    from shaketable.evaluation.evaluate_options import EvaluateOptions
+
+    add_options(parser, EvaluateOptions, keys=["metric"], defaults=True)
 
 
 def add_grouping_flags(parser: argparse.ArgumentParser) -> None:

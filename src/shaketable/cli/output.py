@@ -37,7 +37,12 @@ def print_result(result: Any, *, json: bool) -> None:
 
 
 def read_results(
-    path: str, *, reference: str = "", baseline: str = "", group: Grouping = "regime"
+    path: str,
+    *,
+    reference: str = "",
+    baseline: str = "",
+    group: Grouping = "regime",
+    metric: str = "",
 ) -> Results:
     """Take all findings from a results file, which must hold at least one cell."""
     from shaketable.evaluation.store import Store, store_without_cells
@@ -47,7 +52,7 @@ def read_results(
         records = store.records()
     if not len(records):
         raise store_without_cells(path)
-    return find(records, reference=reference, baseline=baseline, group=group)
+    return find(records, reference=reference, baseline=baseline, group=group, metric=metric)
 
 
 def read_group(asked: Sequence[str]) -> Grouping:

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from shaketable.cli.flags import (
     add_grouping_flags,
+    add_inputs_flags,
     add_intervals_flag,
     add_json_flag,
+    add_metric_flag,
     add_page_flag,
     add_reference_flag,
     add_requirement_flags,
 )
 from shaketable.cli.output import conclude, read_group, read_results
-from shaketable.core.options import make_options
+from shaketable.core.errors import InputError
+from shaketable.core.options import list_options, make_options
+
+if TYPE_CHECKING:
+    from shaketable.data.dataset import Dataset
 
 ABOUT = "what a results file holds: tables, JSON, a page, requirements"
 SCHEMA = "shaketable.findings.schema:ReportJson"
 EXAMPLES = """\
   shaketable report r.sqlite -o report.html
+  shaketable report r.sqlite --inputs --data data.csv -o report.html
   shaketable report r.sqlite --json
   shaketable report r.sqlite --correlate mscr,mce --format latex"""
 
@@ -31,6 +39,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         parser, "-o", "--out", about="write a page with tables and figures", dest="report"
     )
     add_json_flag(parser, "; values are percentages")
+    add_metric_flag(parser)
     add_reference_flag(parser)
     add_grouping_flags(parser)
     add_intervals_flag(parser)
@@ -45,6 +54,12 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "'error,accuracy[linf(0.1)]'; of four models or more",
     )
     add_requirement_flags(parser)
+    add_inputs_flags(parser)
+    parser.add_argument(
+        "--trust",
+        action="store_true",
+        help="import modules that the file names to draw inputs again: their code runs",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,11 +72,38 @@ def run(args: argparse.Namespace) -> int:
     reference, baseline = args.reference or "", args.baseline or ""
     group = read_group(args.group)
     with use_intervals(args.intervals):
-        results = read_results(args.store, reference=reference, baseline=baseline, group=group)
+        results = read_results(
+            args.store,
+            reference=reference,
+            baseline=baseline,
+            group=group,
+            metric=args.metric or "",
+        )
         findings = dict(results.findings)
         if args.suite:
             findings["mcv"] = find_variation(results.records, reference=reference, suite=args.suite)
         if args.correlate:
             findings["correlate"] = find_correlation(results.records, args.correlate)
         results = replace(results, findings=findings)
-        return conclude(make_options(MeasureOptions, vars(args)), results)
+        data = _load_data(args)
+        if data is not None and args.inputs is not None:
+            results = results.show_inputs(data, args.inputs)
+        return conclude(make_options(MeasureOptions, vars(args)), results, dataset=data)
+
+
+def _load_data(args: argparse.Namespace) -> Dataset | None:
+    """Load the data that the flags name; None if they name none."""
+    from shaketable.activities.reading_again import load_again
+    from shaketable.data.options import DataOptions
+
+    given = {
+        key: getattr(args, key)
+        for key, option in list_options(DataOptions).items()
+        if getattr(args, key) not in (option.default, [])
+    }
+    if args.inputs is not None and "data" not in given:
+        raise InputError(
+            "--inputs needs --data: results files hold no inputs, so they are drawn again from the "
+            "data; name these"
+        )
+    return load_again(args.store, given) if given else None

@@ -65,7 +65,9 @@ class HardenOptions(PrintOptions):
     """Data, model, what it is to be robust to, training noise to choose from, and the price."""
 
     dataset: DataOptions = contains(DataOptions)
-    models: ModelOptions = contains(ModelOptions, without=("preprocess", "fit"), model=TRAINED)
+    models: ModelOptions = contains(
+        ModelOptions, without=("preprocess", "threshold", "restrict_classes", "fit"), model=TRAINED
+    )
     networks: NetworkOptions = contains(NetworkOptions)
     norm: str = norm_option("inf", "what to be robust to")
     target: str | None = option(

@@ -1,0 +1,38 @@
+"""Load the data of a results file again, as its commands read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from shaketable.core.errors import InputError
+from shaketable.core.options import list_options, make_options, read_settings
+from shaketable.data.dataset import Dataset
+from shaketable.data.options import DataOptions
+from shaketable.evaluation.store import Store
+
+
+def load_again(path: str, given: Mapping[str, Any]) -> Dataset:
+    """Load data as the options say and, where they say nothing, as a command of the file did.
+
+    If the file holds several data sets, the way to read them counts by which these are of the file.
+    """
+    with Store(path, must_exist=True) as store:
+        commands = store.commands()
+    problem: InputError | None = None
+    read: Dataset | None = None
+    known = list_options(DataOptions).keys() - {"data"}  # which must be given again
+    for command in commands:
+        settings = {key: command.settings[key] for key in known & command.settings.keys()}
+        values = read_settings(DataOptions, settings, where=f"results file {path!r}")
+        try:
+            data = make_options(DataOptions, values | dict(given)).load(seed=command.seed)
+        except InputError as error:
+            problem = problem or error
+            continue
+        if data.fingerprint == command.fingerprint:
+            return data
+        read = read or data
+    if read is None and problem is not None:
+        raise problem
+    return read or make_options(DataOptions, given).load()
