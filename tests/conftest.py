@@ -29,9 +29,17 @@ LEVELS = ["linf(0.005)", "linf(eps_min)", "linf(0.03)"]
 
 @pytest.fixture
 def own_directory(tmp_path, monkeypatch):
-    """Run the test in an empty working directory; changes of ``sys.path`` are undone."""
+    """Run the test in an empty working directory; what it adds to imports is undone."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
+    yield
+    own = [
+        name
+        for name, module in sys.modules.items()
+        if str(getattr(module, "__file__", None) or "").startswith(str(tmp_path))
+    ]
+    for name in own:  # the next test may have a module of this name
+        del sys.modules[name]
 
 
 @pytest.fixture(scope="session")
