@@ -49,6 +49,21 @@ class Picture:
 
 
 @dataclass(frozen=True)
+class Bar:
+    """A value and its interval on a scale that a column shares; pages draw it beside the text."""
+
+    value: float
+    low: float
+    high: float
+    start: float
+    """Left end of the scale."""
+    end: float
+    """Right end of the scale."""
+    mark: float | None = None
+    """A value to compare with, such as 0."""
+
+
+@dataclass(frozen=True)
 class Entry:
     """A value in a table with what is said about it."""
 
@@ -63,6 +78,11 @@ class Entry:
     """What it is, where that differs from the rest of its column."""
     about: str = ""
     """More about it, which pages show on demand."""
+    tone: Tone | None = None
+    """Pages show the value as a badge of this look."""
+    bar: Bar | None = None
+    place: str = ""
+    """Section that has more about it, which pages link to."""
 
 
 Value: TypeAlias = "str | float | Estimate | Picture | None"

@@ -19,6 +19,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.writing import write_beside
 from shaketable.views import drawing
 from shaketable.views.blocks import (
+    Bar,
     Block,
     Cell,
     Chart,
@@ -181,6 +182,9 @@ class _Cell:
     heat: float | None = None
     picture: Picture | None = None
     about: str = ""
+    tone: str | None = None
+    bar: Bar | None = None
+    place: str = ""
 
     @classmethod
     def of(cls, cell: Cell, column: Column) -> _Cell:
@@ -197,7 +201,8 @@ class _Cell:
         }
         style = " ".join(name for name, holds in styles.items() if holds)
         missing = "–" if column.kind != "text" and picture is None else ""
-        return cls(text or missing, small, style, entry.heat, picture, entry.about)
+        shown = entry.heat, picture, entry.about, entry.tone, entry.bar, entry.place
+        return cls(text or missing, small, style, *shown)
 
 
 def _make_figures(block: Chart) -> Iterator[Figure]:
