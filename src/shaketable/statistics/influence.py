@@ -12,7 +12,12 @@ shares: with the means :math:`m_s` of strata of :math:`n_s` of n points,
 whose terms are uncorrelated. Each term is a mean of independent values in a known range, and has
 its limits by `own_intervals`. The distances of the limits from 0 are combined by the root of
 the sum of their squares (MOVER, Zou & Donner 2008). The points' own draws are averaged first, so
-they need not be independent. The standard family has Student's t with the variance of the
+they need not be independent. A kind of point counts as common (`own_intervals`) by its share of all
+points, not of its stratum: strata of 30 out of 300 points would else all have the widest limits.
+
+The lowest and highest influence of a point are those of a whole point where the derivative, which
+is that of an infinitely small part of one, has no useful bound: the change of the quantity by one
+more point, times n + 1 (the sensitivity curve, Tukey 1977). The standard family has Student's t with the variance of the
 influences: the delta method, for the area under the ROC curve that of DeLong et al. (1988).
 """
 
@@ -21,6 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy import special
@@ -139,7 +145,9 @@ def _choose_own(influence: Influence) -> Method:
     linear, counts = tabulate_influence(influence)
 
     def compute(tail: float, times: float, careful: bool) -> tuple[float, float, float]:
-        imagine = imagine_worst if careful else imagine_point
+        # a common kind of point is one among all points
+        usual = partial(imagine_point, points=len(influence.points) * times)
+        imagine = imagine_worst if careful else usual
         _, low, high = compute_limits(lambda _: linear, counts, tail, imagine, times)
         below, above = (math.sqrt(float((ends**2).sum())) for ends in (low, high))
         return influence.value, influence.value - below, influence.value + above

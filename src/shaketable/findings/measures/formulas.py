@@ -55,6 +55,11 @@ class Sample:
         """Return the number of points at which a class was answered in some draw."""
         return int((self.predicted == code).any(axis=1).sum())
 
+    def count_unusual(self) -> int:
+        """Return the number of points at which an answer was not the most frequent one."""
+        codes, counts = np.unique(self.predicted, return_counts=True)
+        return int((self.predicted != codes[counts.argmax()]).any(axis=1).sum())
+
 
 Formula: TypeAlias = Callable[[Sample], Influence]
 
@@ -252,10 +257,26 @@ def measure_average_precision(sample: Sample, code: int) -> Influence:
     each = np.where(own, gains + precision - value, losses) / share
     points = np.empty(flat.size)
     points[order] = each
-    first = np.array([gains[0] + 1 - value, 0.0]) / share
-    last = np.array([share - value, losses[0]]) / share
     strata = (~is_own).astype(np.int64)
-    return Influence(value, points.reshape(n, k).mean(axis=1), strata, last, first)
+    ends = _add_point(found[own], total[own], value, n, k)
+    return Influence(value, points.reshape(n, k).mean(axis=1), strata, *ends)
+
+
+def _add_point(
+    found: FloatArray, total: FloatArray, value: float, n: int, k: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return the lowest and highest influence of a point of a class, and of one of the others.
+
+    They are those of one more point with k answers before, or after, all that are `found` in
+    `total`: derivatives would be those of an infinitely small part of a point, which is far more at
+    the very first place.
+    """
+    own = len(found)
+    first = ((found + k) / (total + k)).sum() + k
+    last = (found / total).sum() + k * (own + k) / (n * k + k)
+    wrong = (found / (total + k)).mean()
+    low, high = np.array([last / (own + k), wrong]), np.array([first / (own + k), value])
+    return (n + 1) * (low - value), (n + 1) * (high - value)
 
 
 def measure_each(sample: Sample, measure: Callable[[Sample, int], Influence]) -> Influence:
