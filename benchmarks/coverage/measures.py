@@ -1,6 +1,7 @@
 """Simulate how often the intervals of measures beyond accuracy hold the truth.
 
 Result: see results/coverage_measures.md.
+Trials: 300 simulated evaluations per regime, seed 0; 1200 with seed 1 where coverage is below 94 %.
 Hardware: one core of an AMD EPYC.
 
 A point of class c has features x, normal with variance 1 around d times the unit vector of its
@@ -236,6 +237,7 @@ def main() -> None:
     parser.add_argument("--points", type=int, nargs="+", default=[100, 300, 1000])
     parser.add_argument("--classes", type=int, nargs="+", default=[2, 6])
     parser.add_argument("--distances", type=float, nargs="+", default=[2.0, 0.9])
+    parser.add_argument("--quantity", default="", help="part of the names of quantities")
     args, began = parser.parse_args(), time.perf_counter()
     print(
         "| classes | first | d | n | quantity | truth | none % | covered % | bias | width | "
@@ -246,7 +248,9 @@ def main() -> None:
         Regime(c, m, d) for c in args.classes for m in (0.1, 0.5) for d in args.distances
     ):
         study = regime.draw(np.random.default_rng(1), TRUE_POINTS)
-        truths = {q.name: q.find_value() for q in study.list_quantities()}
+        truths = {
+            q.name: q.find_value() for q in study.list_quantities() if args.quantity in q.name
+        }
         for n in args.points:
             found = measure(regime, truths, n, args.trials, 0)
             low = {name: truths[name] for name, each in found.items() if each.covered < GOAL}

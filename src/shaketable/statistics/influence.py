@@ -17,8 +17,11 @@ points, not of its stratum: strata of 30 out of 300 points would else all have t
 
 The lowest and highest influence of a point are those of a whole point where the derivative, which
 is that of an infinitely small part of one, has no useful bound: the change of the quantity by one
-more point, times n + 1 (the sensitivity curve, Tukey 1977). The standard family has Student's t with the variance of the
-influences: the delta method, for the area under the ROC curve that of DeLong et al. (1988).
+more point, times n + 1 (the sensitivity curve, Tukey 1977). A bias of order 1 / n that is known, as
+of average precision, is subtracted from both limits.
+
+The standard family has Student's t with the variance of the influences: the delta method, for the
+area under the ROC curve that of DeLong et al. (1988).
 """
 
 from __future__ import annotations
@@ -68,11 +71,14 @@ class Influence:
     """Lowest influence that a point of each stratum may have."""
     high: Sequence[float] | FloatArray
     """Highest influence that a point of each stratum may have."""
+    bias: float = 0.0
+    """How much too large the value is on average: the interval is moved by it, the value is not."""
 
     def __mul__(self, factor: float) -> Influence:
         ends = factor * np.asarray(self.low), factor * np.asarray(self.high)
         low, high = ends if factor >= 0 else ends[::-1]
-        return Influence(self.value * factor, self.points * factor, self.strata, low, high)
+        value, bias = self.value * factor, self.bias * factor
+        return Influence(value, self.points * factor, self.strata, low, high, bias)
 
     def __sub__(self, other: Influence) -> Influence:
         # the worst point of one quantity is an average point of the other
@@ -83,6 +89,7 @@ class Influence:
             self.strata,
             np.minimum(np.asarray(self.low) - others, own - np.asarray(other.high)),
             np.maximum(np.asarray(self.high) - others, own - np.asarray(other.low)),
+            self.bias - other.bias,
         )
 
     def relate(self, base: Influence) -> Influence:
@@ -105,6 +112,7 @@ def average_influences(parts: Sequence[Influence]) -> Influence:
         points=np.mean([part.points for part in parts], axis=0),
         low=np.mean([np.asarray(part.low) for part in parts], axis=0),
         high=np.mean([np.asarray(part.high) for part in parts], axis=0),
+        bias=float(np.mean([part.bias for part in parts])),
     )
 
 
@@ -122,6 +130,8 @@ def estimate_by_influence(
     def compute(confidence: float, times: float, careful: bool) -> tuple[float, float]:
         tail = (1 - check_confidence(confidence)) / 2
         _, low, high = method.compute(tail, times, careful)
+        bias = influence.bias / times
+        low, high = low - bias, high - bias
         return min(max(low, least), influence.value), max(min(high, most), influence.value)
 
     text = f"fixed model, new points and noise; {method.name}: n = {len(influence.points)}, k = {k}"

@@ -8,6 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import shaketable as st
 from shaketable.core.errors import InputError, UndefinedError
+from shaketable.findings.measures.formulas import Sample, measure_average_precision
 from shaketable.findings.measures.numbers import (
     estimate_measure,
     has_interval,
@@ -149,6 +150,26 @@ def test_the_ends_of_average_precision_are_those_of_one_more_point(case, kind):
     s = 0 if kind == "own" else 1
     expected = influence.low[s], influence.high[s]
     assert expected == pytest.approx((min(changes), max(changes)), abs=1e-4)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_the_bias_of_average_precision_is_what_scores_without_meaning_have(k):
+    """The truth of random scores is the share of the class."""
+    rng, found = np.random.default_rng(0), []
+    y = (np.arange(60) < 20).astype(np.int64)
+    for _ in range(300):
+        own = rng.random((60, 1, 1)) + 0.01 * rng.random(
+            (60, k, 1)
+        )  # the draws of a point are alike
+        sample = Sample(
+            y, (own[:, :, 0] > 0.5).astype(np.int64), 2, np.concatenate([1 - own, own], 2)
+        )
+        influence = measure_average_precision(sample, 1)
+        found.append((influence.value - 1 / 3, influence.bias))
+    actual, expected = np.mean(found, axis=0)
+    error = np.std(found, axis=0)[0] / np.sqrt(len(found))
+    assert actual > 5 * error  # so that there is something to correct
+    assert actual == pytest.approx(expected, abs=3 * error)
 
 
 @pytest.mark.parametrize(
