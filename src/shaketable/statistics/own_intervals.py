@@ -243,15 +243,20 @@ def average_estimators(estimators: Sequence[Estimator]) -> Estimator:
 
 
 def imagine_point(
-    linear: LinearEstimate, counts: FloatArray, common: float = 0.05
+    linear: LinearEstimate,
+    counts: FloatArray,
+    common: float = 0.05,
+    points: float | None = None,
 ) -> ImaginedPoint:
     """Return the point that the upper limit adds; see above for s, m, S, u, v and rho.
 
-    Kinds of points that have the share `common` are allowed for even if they were not seen.
+    Kinds of points that have the share `common` are allowed for even if they were not seen among
+    all `points`, by default those of `counts`.
     """
     room, room_below = linear.high - linear.estimate, linear.estimate - linear.low
     (above, size), (below, size_below) = _measure_deviations(linear, counts)
-    absent = np.minimum((1 - common) ** counts.sum(axis=-1) / _UNLIKELY, 1.0)
+    seen = counts.sum(axis=-1) if points is None else points
+    absent = np.minimum((1 - common) ** seen / _UNLIKELY, 1.0)
     unseen, unseen_anywhere = (
         absent + (1 - absent) * _share_unseen(squares, size, size_below)
         for squares in (above, above + below)

@@ -100,7 +100,7 @@ class Confusion:
 
     def _describe(self, true: int, answered: int, clean: FloatArray) -> Turn:
         n = int((self.series.first.points.y == true).sum())
-        growth = self._estimate_growth(true, answered) if n >= FEW else None
+        growth = self.estimate_growth(true, answered)
         return Turn(
             self.labels[true],
             self.answered_labels[answered],
@@ -111,9 +111,15 @@ class Confusion:
             growth is not None and is_shown(growth, self.judged),
         )
 
-    def _estimate_growth(self, true: int, answered: int) -> Estimate:
+    def estimate_growth(self, true: int, answered: int) -> Estimate | None:
+        """Return the share of a pair minus that on clean points; None of fewer than `FEW` points.
+
+        Points of the true class alone count.
+        """
         code = -1 if answered == len(self.labels) else answered
         k, own = self.series.first.k, self.series.first.points.y == true
+        if own.sum() < FEW:
+            return None
         clean, noisy = self.series.clean[0].answers, self.series.first.answers
         assert clean is not None
         assert noisy is not None

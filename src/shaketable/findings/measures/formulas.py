@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
+from scipy import stats
 
 from shaketable.core.types import Array, BoolArray, FloatArray, IntArray
 from shaketable.statistics.influence import Influence
@@ -55,6 +56,11 @@ class Sample:
         """Return the number of points at which a class was answered in some draw."""
         return int((self.predicted == code).any(axis=1).sum())
 
+    def count_unusual(self) -> int:
+        """Return the number of points at which an answer was not the most frequent one."""
+        codes, counts = np.unique(self.predicted, return_counts=True)
+        return int((self.predicted != codes[counts.argmax()]).any(axis=1).sum())
+
 
 Formula: TypeAlias = Callable[[Sample], Influence]
 
@@ -70,11 +76,11 @@ def from_table(sample: Sample, value: float, slopes: FloatArray, code: int | Non
     if code is None:
         return Influence(value, points, sample.y, low, high)
     is_other = np.arange(sample.classes) != code
-    ends = [
+    low, high = (
         np.array([each[code], pick(each[is_other]) if is_other.any() else each[code]])
         for each, pick in ((low, np.min), (high, np.max))
-    ]
-    return Influence(value, points, (sample.y != code).astype(np.int64), *ends)
+    )
+    return Influence(value, points, (sample.y != code).astype(np.int64), low, high)
 
 
 def from_values(values: FloatArray, low: float, high: float) -> Influence:
@@ -252,10 +258,32 @@ def measure_average_precision(sample: Sample, code: int) -> Influence:
     each = np.where(own, gains + precision - value, losses) / share
     points = np.empty(flat.size)
     points[order] = each
-    first = np.array([gains[0] + 1 - value, 0.0]) / share
-    last = np.array([share - value, losses[0]]) / share
     strata = (~is_own).astype(np.int64)
-    return Influence(value, points.reshape(n, k).mean(axis=1), strata, last, first)
+    low, high = _add_point(found[own], total[own], value, n, k)
+    # a point counts in its own precision, also if it is the only one of its class with such scores
+    themselves = np.zeros((n, k))
+    themselves[is_own] = stats.rankdata(-scores[is_own], method="max", axis=1)
+    counted = themselves.ravel()[order][own]
+    wrong, rest = (total - found)[own], np.maximum(total[own] - counted, 1)
+    bias = float((counted * wrong / (total[own] * rest)).mean())
+    return Influence(value, points.reshape(n, k).mean(axis=1), strata, low, high, bias)
+
+
+def _add_point(
+    found: FloatArray, total: FloatArray, value: float, n: int, k: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return the lowest and highest influence of a point of a class, and of one of the others.
+
+    They are those of one more point with k answers before, or after, all that are `found` in
+    `total`: derivatives would be those of an infinitely small part of a point, which is far more at
+    the very first place.
+    """
+    own = len(found)
+    first = ((found + k) / (total + k)).sum() + k
+    last = (found / total).sum() + k * (own + k) / (n * k + k)
+    wrong = (found / (total + k)).mean()
+    low, high = np.array([last / (own + k), wrong]), np.array([first / (own + k), value])
+    return (n + 1) * (low - value), (n + 1) * (high - value)
 
 
 def measure_each(sample: Sample, measure: Callable[[Sample, int], Influence]) -> Influence:
@@ -263,14 +291,14 @@ def measure_each(sample: Sample, measure: Callable[[Sample, int], Influence]) ->
     if sample.classes == 2:
         return measure(sample, 1)
     codes = [code for code in range(sample.classes) if sample.count(code)]
-    value, points = 0.0, np.zeros(len(sample.y))
+    value, points, bias = 0.0, np.zeros(len(sample.y)), 0.0
     low, high = np.zeros(sample.classes), np.zeros(sample.classes)
     for code in codes:
         each = measure(sample, code) * (1 / len(codes))
-        value, points = value + each.value, points + each.points
+        value, points, bias = value + each.value, points + each.points, bias + each.bias
         places = (np.arange(sample.classes) != code).astype(int)
         low, high = low + np.asarray(each.low)[places], high + np.asarray(each.high)[places]
-    return Influence(value, points, sample.y, low, high)
+    return Influence(value, points, sample.y, low, high, bias)
 
 
 def has_both(sample: Sample, code: int) -> BoolArray:

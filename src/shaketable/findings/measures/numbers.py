@@ -249,13 +249,18 @@ def explain_no_interval(
 
     Measures of classes, and means over classes, need ten points of each; the precision also ten
     points at which the class was answered; the Matthews correlation ten points outside the
-    largest class.
+    largest class, and ten with an answer other than the most frequent one.
     """
     sample, code = _get_sample(cell, name, rows), find_code(cell, name, label)
     sizes = np.bincount(sample.y, minlength=sample.classes)
     labels = cell.points.classes
-    if name == "matthews" and len(sample.y) - sizes.max() < FEWEST:
-        return f"fewer than ten points outside class {labels[sizes.argmax()]}: {_NO_INTERVAL}"
+    if name == "matthews":
+        usual = labels[sizes.argmax()]
+        few = (
+            (f"points outside class {usual}", len(sample.y) - sizes.max()),
+            ("points with another answer than the most frequent one", sample.count_unusual()),
+        )
+        return next((f"fewer than ten {what}: {_NO_INTERVAL}" for what, n in few if n < FEWEST), "")
     if name != "balanced_accuracy" and not get_measure(name).per_class:
         return ""
     if code is not None:
@@ -426,7 +431,7 @@ def measure(
     >>> st.metrics.measure(records, "recall", label=True).value
     0.8
     >>> print(st.metrics.measure(records, "f1", label=True, corruption="linf(0.1)"))
-    0.889 (95 % interval 0.811 to 0.940)
+    0.889 (95 % interval 0.815 to 0.940)
     """
     series = choose_series(records, name, corruption=corruption, needs_clean=False)
     return estimate_measure(series, name, label=label)
