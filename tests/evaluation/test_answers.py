@@ -5,7 +5,13 @@ import pytest
 
 import shaketable as st
 from shaketable.core.errors import InputError
-from shaketable.evaluation.answers import MOST_SCORES, AnswerBuffer, Answers, join_answers
+from shaketable.evaluation.answers import (
+    MOST_SCORES,
+    AnswerBuffer,
+    Answers,
+    _unpack,
+    join_answers,
+)
 from shaketable.models.answers import Answer
 
 CASES = [
@@ -177,9 +183,35 @@ def test_codes_take_the_smallest_type_that_holds_them(most, size):
 
 def test_damaged_answers_are_refused():
     packed = Answers.make(np.array([0, 1]), np.array([[0], [1]]), np.full((2, 1, 2), 0.5)).packed
-    for damaged in (b"", packed[:-3], b"x" + packed, packed[:20], packed.replace(b"2", b"3")):
+    for damaged in (b"", packed[:-3], b"x" + packed, packed[:20], packed.replace(b"2", b"3"),
+                    packed + b"x", packed + packed):  # fmt: skip
         with pytest.raises(InputError, match="answers .* damaged"):
             Answers(np.array([0, 1]), damaged).predicted  # noqa: B018
+
+
+def test_digits_that_do_not_compress_are_kept_as_they_are_and_their_damage_is_refused():
+    rng = np.random.default_rng(0)
+    codes, scores = np.zeros((5000, 10), int), rng.random((5000, 10, 2)).astype(np.float32)
+    y = np.zeros(5000, int)
+    packed = Answers.make(y, codes, scores).packed
+    last = np.ascontiguousarray(scores).view(np.uint8)[..., ::4].tobytes()[:1000]
+    place = packed.find(last)
+    assert place > 0
+    assert len(packed) < 0.85 * (codes.size + scores.nbytes)  # the others are compressed
+    assert np.array_equal(Answers(y, packed).scores, scores)
+    with pytest.raises(InputError, match="answers .* damaged"):
+        Answers(y, packed.replace(last, last[::-1])).scores  # noqa: B018
+
+
+def test_answers_that_were_not_used_for_long_are_unpacked_again():
+    y, codes = np.array([0, 1]), np.array([[0], [1]])
+    cells = [Answers.make(y, codes, np.full((2, 1, 2), 0.5 + i / 100)) for i in range(40)]
+    for _ in range(2):
+        for i, cell in enumerate(cells):
+            assert np.allclose(cell.confidence, 0.5 + i / 100)
+            assert cell.scores is cell.scores
+    kept = _unpack.cache_info()
+    assert kept.currsize == kept.maxsize < len(cells)
 
 
 def test_scores_of_1000_classes_take_a_few_bytes_per_answer():

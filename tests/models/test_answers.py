@@ -6,7 +6,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
 from sklearn.ensemble import (
+    BaggingClassifier,
     ExtraTreesClassifier,
+    GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
     VotingClassifier,
@@ -15,8 +17,10 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import shaketable as st
@@ -40,16 +44,29 @@ MODELS = {
         StandardScaler(), make_pipeline(StandardScaler(), GaussianNB())
     ),
     "calibrated": CalibratedClassifierCV(GaussianNB(), cv=2),
-    "search": GridSearchCV(LogisticRegression(), {"C": [0.1, 1]}, cv=2),
+    "search": GridSearchCV(
+        make_pipeline(StandardScaler(), LogisticRegression()),
+        {"logisticregression__C": [0.1, 1]},
+        cv=2,
+    ),
     "soft voting": VotingClassifier(
         [("a", GaussianNB()), ("b", LogisticRegression())], voting="soft"
     ),
     "pipeline without steps": make_pipeline(GaussianNB()),
+    "bagging": BaggingClassifier(DecisionTreeClassifier(max_depth=3), 4, random_state=0),
+    "older boosting": GradientBoostingClassifier(n_estimators=3, random_state=0),
+    "network": MLPClassifier((4,), solver="lbfgs", max_iter=100, tol=1, random_state=0),
+    "neighbours by distance": KNeighborsClassifier(4, weights="distance"),
+    "support vectors": SVC(kernel="linear"),
 }
+ONCE = ("forest", "extra trees", "tree", "neighbours", "boosting", "bayes", "pipeline", "search",
+        "pipeline in a pipeline", "pipeline without steps", "calibrated", "bagging",
+        "older boosting", "network")  # fmt: skip
+"""Those of which labels are read off the scores."""
 
 
-@pytest.mark.parametrize("labels", [Y, NAMES], ids=["numbers", "texts"])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("labels", [Y, NAMES, NAMES > "a"], ids=["numbers", "texts", "two classes"])
+@pytest.mark.parametrize("name", set(MODELS) - {"support vectors"})
 def test_labels_are_those_of_predict_and_scores_those_of_predict_proba(name, labels):
     model = MODELS[name].fit(X, labels)
     both = ask_for_both(model, X)
@@ -57,6 +74,28 @@ def test_labels_are_those_of_predict_and_scores_those_of_predict_proba(name, lab
     assert np.array_equal(both.labels, model.predict(X))
     assert np.array_equal(both.scores, model.predict_proba(X))
     assert list(both.classes) == model.classes_.tolist()
+
+
+def deny_predict(model, monkeypatch):
+    """Let an error tell if `predict` of the model inside pipelines and searches is called."""
+    while hasattr(model, "steps") or hasattr(model, "best_estimator_"):
+        model = model.steps[-1][1] if hasattr(model, "steps") else model.best_estimator_
+
+    def predict(*_):
+        raise AssertionError("predict was called")
+
+    monkeypatch.setattr(model, "predict", predict, raising=False)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_known_models_compute_once(name, monkeypatch):
+    model = MODELS[name].fit(X, Y)
+    deny_predict(model, monkeypatch)
+    if name in ONCE:
+        assert isinstance(ask_for_both(model, X), Labelled)
+    else:
+        with pytest.raises(AssertionError, match="predict was called"):
+            ask_for_both(model, X)
 
 
 @pytest.mark.parametrize("name", ["forest", "pipeline", "boosting"])
@@ -90,6 +129,26 @@ class Proud(RandomForestClassifier):
 
     def predict(self, x):
         return np.full(len(x), self.classes_[-1])
+
+
+class Deciding(DecisionTreeClassifier):
+    """A tree with its own `predict_proba`, which its `predict` does not ask."""
+
+    def predict_proba(self, x):
+        return np.tile([0.2, 0.3, 0.5], (len(x), 1))
+
+
+def test_a_tree_with_its_own_scores_is_asked_by_predict():
+    model = Deciding(random_state=0).fit(X, Y)
+    assert np.array_equal(ask_for_both(model, X).labels, Y)
+
+
+def test_scores_that_rounding_made_equal_do_not_decide():
+    model = LogisticRegression().fit(X, Y % 2)
+    model.coef_, model.intercept_ = np.array([[1e-17, 0, 0, 0, 0, 0]]), np.zeros(1)
+    both = ask_for_both(model, X)
+    assert np.array_equal(both.labels, X[:, 0] > 0)
+    assert (both.scores == 0.5).all()
 
 
 def test_where_scores_disagree_predict_counts_and_the_disagreement_is_told():
@@ -186,14 +245,27 @@ def test_classes_that_the_data_lack_keep_their_share_of_the_scores():
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # older LightGBM
 @pytest.mark.parametrize("kind", ["xgboost", "lightgbm"])
-def test_boosters_give_scores(kind):
+def test_boosters_give_scores(kind, monkeypatch):
     library = pytest.importorskip(kind, reason=f"{kind} is not installed")
     known = {"xgboost": {"n_estimators": 3}, "lightgbm": {"n_estimators": 3, "verbose": -1}}
     name = {"xgboost": "XGBClassifier", "lightgbm": "LGBMClassifier"}[kind]
     model = getattr(library, name)(**known[kind]).fit(X, Y)
+    assert np.array_equal(ask_for_both(model, X).labels, model.predict(X))
+    with monkeypatch.context() as patch:
+        deny_predict(model, patch)
+        assert np.array_equal(ask_for_both(model, X).scores, model.predict_proba(X))
     record = next(iter(st.evaluate(model, (X, Y), "linf(0.1)")))
     assert np.array_equal(record.answers.predicted[:, 0], model.predict(X))
     assert np.allclose(record.answers.scores[:, 0], model.predict_proba(X), atol=1e-6)
+
+
+def test_a_booster_with_an_objective_of_its_own_is_asked_by_predict(monkeypatch):
+    xgboost = pytest.importorskip("xgboost", reason="xgboost is not installed")
+    model = xgboost.XGBClassifier(n_estimators=3, objective="multi:softmax").fit(X, Y)
+    assert np.array_equal(ask_for_both(model, X).labels, model.predict(X))
+    deny_predict(model, monkeypatch)
+    with pytest.raises(AssertionError, match="predict was called"):
+        ask_for_both(model, X)
 
 
 def test_probabilities_stay_and_other_scores_become_their_softmax():

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,11 @@ from shaketable.models.answers import Answer, as_probabilities
 
 MOST_SCORES = 10
 """Classes up to which all scores are kept."""
+
+_PROBE = 1 << 14  # bytes that tell whether compressing them all is worth its time
+
+_IN_MEMORY = 16
+"""Cells whose answers are held unpacked, those that were used last; others are unpacked again."""
 
 Scores = NDArray[np.float32]
 
@@ -82,7 +87,7 @@ class Answers:
         """Whether the answers are the same."""
         return bool(np.array_equal(self.predicted, other.predicted))
 
-    @cached_property
+    @property
     def _arrays(self) -> dict[str, Any]:
         try:
             return _unpack(self.packed)
@@ -110,12 +115,12 @@ class Answers:
     @property
     def confidence(self) -> Scores:
         """Score of the class that was answered."""
-        return self._get_summary().confidence
+        return self._summary.confidence
 
     @property
     def true_score(self) -> Scores:
         """Score of the true class."""
-        return self._get_summary().true_score
+        return self._summary.true_score
 
     @property
     def rank(self) -> IntArray:
@@ -123,27 +128,22 @@ class Answers:
 
         Of equal scores, that of the class that was answered comes first, then the first column.
         """
-        return self._get_summary().rank
+        return self._summary.rank
 
     @property
     def squares(self) -> Scores:
         """Sum of the squares of all scores."""
-        return self._get_summary().squares
+        return self._summary.squares
 
     @property
     def disagrees(self) -> BoolArray:
         """Whether another class has a higher score than the one that was answered."""
-        return self._get_summary().disagrees
+        return self._summary.disagrees
 
-    def _get_summary(self) -> ScoreSummary:
-        """Return what the scores say; the model must have given scores."""
-        if self.scores is None:
-            names = ("confidence", "true_score", "rank", "squares", "disagrees")
-            return ScoreSummary(**{name: self._arrays[name] for name in names})
-        n, k = self.predicted.shape
-        flat = self.scores.reshape(n * k, -1)
-        summary = summarise_scores(flat, self.predicted.reshape(-1), np.repeat(self.y, k))
-        return summary.reshape(n, k)
+    @property
+    def _summary(self) -> ScoreSummary:
+        """What the scores say; the model must have given scores."""
+        return _summarise(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,6 +159,17 @@ class ScoreSummary:
     def reshape(self, *shape: int) -> ScoreSummary:
         """Return the same in another shape."""
         return ScoreSummary(**{name: each.reshape(shape) for name, each in vars(self).items()})
+
+
+@lru_cache(maxsize=_IN_MEMORY)
+def _summarise(answers: Answers) -> ScoreSummary:
+    if answers.scores is None:
+        names = ("confidence", "true_score", "rank", "squares", "disagrees")
+        return ScoreSummary(**{name: answers._arrays[name] for name in names})
+    n, k = answers.predicted.shape
+    flat = answers.scores.reshape(n * k, -1)
+    summary = summarise_scores(flat, answers.predicted.reshape(-1), np.repeat(answers.y, k))
+    return replace(summary, rank=_shrink(summary.rank)).reshape(n, k)
 
 
 def summarise_scores(
@@ -265,24 +276,39 @@ def _shrink(values: IntArray) -> Array:
 def _pack(arrays: Mapping[str, Array]) -> bytes:
     """Return arrays compressed, with a line that says what they are; bytes of equal rank together.
 
-    Bytes of equal rank are alike, such as the exponents of floats, and compress better so.
+    Bytes of equal rank are alike, such as the exponents of floats, and compress better so. Those
+    that hardly do, such as the last digits, stay as they are: compressing them takes the longest.
     """
     head = [[name, each.dtype.str, each.shape] for name, each in arrays.items()]
-    body = b"".join(
-        np.ascontiguousarray(each).reshape(-1, 1).view(np.uint8).T.tobytes()
+    planes = [
+        plane.tobytes()
         for each in arrays.values()
-    )
-    return json.dumps(head).encode() + b"\n" + zlib.compress(body, 1)
+        for plane in np.ascontiguousarray(each).reshape(-1, 1).view(np.uint8).T
+    ]
+    return json.dumps(head).encode() + b"\n" + b"".join(map(_compress, planes))
 
 
+def _compress(plane: bytes) -> bytes:
+    """Return bytes compressed, or as they are if that would save little of their first ones."""
+    some = plane[:_PROBE]
+    saves = len(zlib.compress(some, 1)) < 0.95 * len(some)
+    return zlib.compress(plane, 1 if saves else 0)
+
+
+@lru_cache(maxsize=_IN_MEMORY)
 def _unpack(packed: bytes) -> dict[str, Any]:
-    line, _, compressed = packed.partition(b"\n")
-    body, arrays, start = zlib.decompress(compressed), dict[str, Any](), 0
+    line, _, rest = packed.partition(b"\n")
+    arrays = dict[str, Any]()
     for name, kind, shape in json.loads(line):
         dtype, count = np.dtype(kind), int(np.prod(shape))
-        part = np.frombuffer(body, np.uint8, count * dtype.itemsize, start)
-        arrays[name] = (
-            np.ascontiguousarray(part.reshape(dtype.itemsize, count).T).view(dtype).reshape(shape)
-        )
-        start += part.size
+        array = np.empty((count, dtype.itemsize), np.uint8)
+        for i in range(dtype.itemsize):
+            reader = zlib.decompressobj()
+            array[:, i] = np.frombuffer(reader.decompress(rest), np.uint8, count)
+            if not reader.eof:
+                raise ValueError("the end is missing")
+            rest = reader.unused_data
+        arrays[name] = array.view(dtype).reshape(shape)
+    if rest:
+        raise ValueError("there is more than was written")
     return arrays

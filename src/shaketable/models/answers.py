@@ -82,22 +82,41 @@ def get_scorer(answer: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return scorer
 
 
-_BY_SCORES = ("ForestClassifier.predict", "BaseDecisionTree.predict")
-"""Methods of scikit-learn that return the class with the highest score of `predict_proba`."""
+_EXACT = {
+    "BaggingClassifier.predict": "BaggingClassifier.predict_proba",
+    "BaseDecisionTree.predict": "DecisionTreeClassifier.predict_proba",
+    "CalibratedClassifierCV.predict": "CalibratedClassifierCV.predict_proba",
+    "ForestClassifier.predict": "ForestClassifier.predict_proba",
+    "KNeighborsClassifier.predict": "KNeighborsClassifier.predict_proba",
+    "LGBMClassifier.predict": "LGBMClassifier.predict_proba",
+    "MLPClassifier.predict": "MLPClassifier.predict_proba",
+    "XGBClassifier.predict": "XGBClassifier.predict_proba",
+}
+"""Methods that answer the first class with the highest score of another method."""
+
+_LIBRARIES = ("sklearn", "xgboost", "lightgbm")
+
+_BUT_FOR_ROUNDING = {
+    "GradientBoostingClassifier.predict": "GradientBoostingClassifier.predict_proba",
+    "HistGradientBoostingClassifier.predict": "HistGradientBoostingClassifier.predict_proba",
+    "LinearClassifierMixin.predict": "LogisticRegression.predict_proba",
+    "_BaseNB.predict": "_BaseNB.predict_proba",
+}
+"""The same but for ties: scores are made of the values that are compared, by a growing function."""
 
 
 def ask_for_both(model: Any, rows: Any) -> Any:
     """Return labels of an estimator with its scores as `Labelled`, or labels if it has no scores.
 
-    Steps of a pipeline before the last are done once. Labels of trees and forests are read off
-    their scores, as their `predict` does.
+    Labels are those of `predict`. Those of known methods are read off the scores, so that the model
+    computes once, unless rounding could decide between two scores. Steps of a pipeline before the
+    last are done once, too.
     """
     classes = getattr(model, "classes_", None)
     if classes is None or not hasattr(model, "predict_proba"):
         return model.predict(rows)
     count = len(rows)  # what steps make of them may be sparse, without a length
-    if _is_pipeline(model):
-        rows, model = model[:-1].transform(rows), model.steps[-1][1]
+    model, rows = _unwrap(model, rows)
     try:
         scores = np.asarray(model.predict_proba(rows))
     except (AttributeError, NotImplementedError):  # it has none after all
@@ -105,23 +124,43 @@ def ask_for_both(model: Any, rows: Any) -> Any:
     classes = np.asarray(classes)
     if scores.shape != (count, len(classes)) or not np.isfinite(scores).all():
         return model.predict(rows)
-    predict: Any = getattr(type(model), "predict", None)
-    if getattr(predict, "__qualname__", "") in _BY_SCORES and _is_of_sklearn(predict):
-        labels = classes[scores.argmax(axis=1)]
-    else:
-        labels = model.predict(rows)
-    return Labelled(np.asarray(labels), scores, classes.tolist())
+    if _tell_labels(model, scores):
+        return Labelled(classes[scores.argmax(axis=1)], scores, classes.tolist())
+    return Labelled(np.asarray(model.predict(rows)), scores, classes.tolist())
 
 
-def _is_pipeline(model: Any) -> bool:
-    """Whether this is a pipeline of scikit-learn with steps before the model."""
-    predict: Any = getattr(type(model), "predict", None)
-    known = getattr(predict, "__qualname__", "") == "Pipeline.predict" and _is_of_sklearn(predict)
-    return known and len(model.steps) > 1
+def _unwrap(model: Any, rows: Any) -> tuple[Any, Any]:
+    """Return the model inside pipelines and searches of parameters, and what it gets."""
+    while True:
+        if _is_known(model, "BaseSearchCV.predict"):
+            model = model.best_estimator_
+        elif _is_known(model, "Pipeline.predict"):
+            rows = model[:-1].transform(rows) if len(model.steps) > 1 else rows
+            model = model.steps[-1][1]
+        else:
+            return model, rows
 
 
-def _is_of_sklearn(function: Any) -> bool:
-    return str(getattr(function, "__module__", "")).startswith("sklearn.")
+def _tell_labels(model: Any, scores: Array) -> bool:
+    """Whether `predict` would return the classes with the highest of these scores."""
+    if any(_is_known(model, *pair) for pair in _EXACT.items()):
+        objective, weights = (getattr(model, name, None) for name in ("objective", "weights"))
+        other = callable(objective) or objective == "multi:softmax"  # of boosters
+        return not other and weights in (None, "uniform")  # of neighbours
+    if not any(_is_known(model, *pair) for pair in _BUT_FOR_ROUNDING.items()):
+        return False
+    near = scores.max(axis=1, keepdims=True) - 64 * np.finfo(scores.dtype).eps
+    return bool((scores >= near).sum() == len(scores))
+
+
+def _is_known(model: Any, *names: str) -> bool:
+    """Whether the first methods of a model are these, of a known library, unchanged."""
+    methods = (getattr(type(model), name.rpartition(".")[2], None) for name in names)
+    return all(
+        getattr(method, "__qualname__", "") == name
+        and getattr(method, "__module__", "").partition(".")[0] in _LIBRARIES
+        for name, method in zip(names, methods, strict=True)
+    )
 
 
 def as_probabilities(scores: Array) -> FloatArray:

@@ -52,6 +52,17 @@ def test_debiased_errors_are_nearer_to_0_for_calibrated_answers() -> None:
     assert abs(np.mean(squares)) < 0.1 * np.mean(plain)
 
 
+def test_bias_of_l1_is_how_much_larger_the_mean_distance_of_normal_values_is() -> None:
+    rng = np.random.default_rng(1)
+    sure = rng.uniform(0.5, 1, (60, 1))
+    c = Calibration(sure, rng.random((60, 1)) < 0.8)
+    for times in (1.0, 4.0):
+        s = np.sqrt(c.variances / times)
+        more = [stats.foldnorm(abs(g) / t, scale=t).mean() for g, t in zip(c.gaps, s, strict=True)]
+        expected = np.sum(more) - np.abs(c.gaps).sum()
+        assert c.find_bias("l1", times) == pytest.approx(expected)
+
+
 def test_draws_that_repeat_a_point_do_not_count_as_points() -> None:
     rng = np.random.default_rng(0)
     sure = rng.uniform(0.5, 1, (100, 1))

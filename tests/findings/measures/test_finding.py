@@ -179,6 +179,10 @@ def test_mean_error_over_a_suite_is_that_of_the_measure():
         values = [st.metrics.balanced_accuracy(chosen, corruption=spec).value for spec in own.names]
         assert entry["mean_error"]["mean"] == pytest.approx(100 * (1 - np.mean(values)))
         assert entry["mean_error"]["low"] < entry["mean_error"]["mean"]
+    (first, _) = st.find(records, metric="f1").json()["suite_measures"]
+    of_a = st.metrics.suite_results(records)[0]
+    expected = 100 * st.metrics.mean_measure_error(of_a, "f1").value
+    assert (first["measure"], first["mean_error"]["mean"]) == ("f1", pytest.approx(expected))
     decision = st.check(records, "model(a).mce_lp.balanced_accuracy[own] <= 99%").decisions[0]
     assert 100 * decision.estimate.value == pytest.approx(found[0]["mean_error"]["mean"])
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -190,13 +190,10 @@ def _explain_all(cells: Sequence[Record], name: str, label: Any, rows: BoolArray
     return next(filter(None, each), "")
 
 
-_kept: WeakKeyDictionary[Answers, dict[tuple[object, ...], Any]] = WeakKeyDictionary()
-
-
 def linearise(
     cell: Record, name: str, *, label: Any = None, rows: BoolArray | None = None
 ) -> Influence:
-    """Return a measure of a cell with the influence of every point; that of all points is kept."""
+    """Return a measure of a cell with the influence of every point; those used last are kept."""
     sample, code = _get_sample(cell, name, rows), find_code(cell, name, label)
     if not len(sample.y):
         raise UndefinedError(f"{name} of no points is undefined; choose at least one point")
@@ -207,11 +204,7 @@ def linearise(
     if rows is not None:
         return _compute(sample, name, code)
     assert cell.answers is not None
-    kept = _kept.setdefault(cell.answers, {})
-    if (name, code) not in kept:
-        kept[name, code] = _compute(sample, name, code)
-    influence: Influence = kept[name, code]
-    return influence
+    return _compute_once(cell.answers, sample.classes, name, code)
 
 
 _TABLES: Mapping[str, Callable[..., formulas.Table]] = {
@@ -240,6 +233,11 @@ def _compute(sample: Sample, name: str, code: int | None) -> Influence:
     if match := _TOP.fullmatch(name):
         return formulas.measure_top(sample, int(match[1]))
     return _OTHERS[name](sample)
+
+
+@lru_cache(maxsize=256)
+def _compute_once(answers: Answers, classes: int, name: str, code: int | None) -> Influence:
+    return _compute(_make_sample(answers, classes, name), name, code)
 
 
 def explain_no_interval(
@@ -312,11 +310,7 @@ def check_needs(cell: Record, name: str) -> None:
 def _get_sample(cell: Record, name: str, rows: BoolArray | None) -> Sample:
     check_needs(cell, name)
     assert cell.answers is not None
-    kept = _kept.setdefault(cell.answers, {})
-    needs_scores = get_measure(name).needs != "answers"
-    if ("sample", needs_scores) not in kept:
-        kept["sample", needs_scores] = _make_sample(cell, cell.answers, needs_scores)
-    sample: Sample = kept["sample", needs_scores]
+    sample = _make_sample(cell.answers, len(cell.points.classes), name)
     if rows is None:
         return sample
     chosen = np.asarray(rows, dtype=bool)
@@ -333,9 +327,9 @@ def _get_sample(cell: Record, name: str, rows: BoolArray | None) -> Sample:
     return Sample(classes=sample.classes, **arrays)
 
 
-def _make_sample(cell: Record, answers: Answers, needs_scores: bool) -> Sample:
-    sample = Sample(cell.points.y, answers.predicted, len(cell.points.classes))
-    if not needs_scores:
+def _make_sample(answers: Answers, classes: int, name: str) -> Sample:
+    sample = Sample(answers.y, answers.predicted, classes)
+    if get_measure(name).needs == "answers":
         return sample
     return replace(
         sample,
