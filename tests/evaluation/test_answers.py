@@ -180,6 +180,11 @@ def test_damaged_answers_are_refused():
     for damaged in (b"", packed[:-3], b"x" + packed, packed[:20], packed.replace(b"2", b"3")):
         with pytest.raises(InputError, match="answers .* damaged"):
             Answers(np.array([0, 1]), damaged).predicted  # noqa: B018
+    other = Answers.make(np.zeros(3, int), np.zeros((3, 1), int)).packed
+    renamed = packed.replace(b"scores", b"scared")
+    for damaged in (other, renamed, b"{}" + packed[packed.index(b"\n") :]):
+        with pytest.raises(InputError, match="answers .* damaged"):
+            Answers(np.array([0, 1]), damaged).predicted  # noqa: B018
 
 
 def test_scores_of_1000_classes_take_a_few_bytes_per_answer():

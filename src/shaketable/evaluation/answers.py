@@ -85,8 +85,10 @@ class Answers:
     @cached_property
     def _arrays(self) -> dict[str, Any]:
         try:
-            return _unpack(self.packed)
-        except (ValueError, TypeError, zlib.error) as error:
+            arrays = _unpack(self.packed)
+            _check_arrays(arrays, len(self.y))
+            return arrays
+        except (ValueError, TypeError, KeyError, OverflowError, zlib.error) as error:
             raise InputError(
                 "answers of a record are damaged; measure it again, or take an undamaged copy"
             ) from error
@@ -273,6 +275,19 @@ def _pack(arrays: Mapping[str, Array]) -> bytes:
         for each in arrays.values()
     )
     return json.dumps(head).encode() + b"\n" + zlib.compress(body, 1)
+
+
+_SUMMARY = {"confidence", "true_score", "rank", "squares", "disagrees"}
+"""Names of the arrays of a `ScoreSummary`."""
+
+
+def _check_arrays(arrays: Mapping[str, Array], n: int) -> None:
+    """Raise a `ValueError` for arrays that are not the answers at n points."""
+    shape = arrays["predicted"].shape
+    fits = all(each.shape[:2] == shape and each.ndim <= 3 for each in arrays.values())
+    others = arrays.keys() - {"predicted"}
+    if len(shape) != 2 or shape[0] != n or not fits or others not in (set(), {"scores"}, _SUMMARY):
+        raise ValueError("not the answers at these points")
 
 
 def _unpack(packed: bytes) -> dict[str, Any]:
