@@ -76,7 +76,7 @@ class FeatureFlipsJson(ModelJson):
     feature: str
     noise: Annotated[str, "Spec of the noise, without the column."]
     flipped: int
-    rows: Annotated[list[int], "Rows that flip, the first 100."]
+    rows: Annotated[list[int], "Rows that flip, 100 at most, those wrong most often first."]
 
 
 class InputsJson(TypedDict):
@@ -99,7 +99,7 @@ class FeatureFlips:
     @property
     def rows(self) -> list[int]:
         """Rows that flip."""
-        return [int(row) for row in self.flips.cell.points.rows[self.flips.flipped]]
+        return self.flips.rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +167,6 @@ def find(groups: RecordGroups) -> FlippedInputs | None:
     ladders = tuple(
         (labels[id(each.levels[0].series)], each)
         for each in group_ladders(s for c in noisy for s in c.series.values())
-        if each.levels[0].cell.corruption not in single
     )
     results = [
         r

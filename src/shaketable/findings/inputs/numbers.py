@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.core.importing import trust_only
 from shaketable.core.spec import parse_call, split_calls
 from shaketable.core.types import BoolArray, FloatArray, IntArray
@@ -52,6 +52,12 @@ class Flips:
         return np.asarray(self.right_clean & (2 * self.cell.hits < self.cell.k))
 
     @cached_property
+    def rows(self) -> list[int]:
+        """Rows that flip, those wrong most often first."""
+        ranked = self.rank(self.cell.n)
+        return [int(self.cell.points.rows[i]) for i in ranked if self.flipped[i]]
+
+    @cached_property
     def true_score(self) -> FloatArray:
         """Mean score of the true class; 0 for models without scores."""
         answers = self.cell.answers
@@ -91,7 +97,7 @@ class Flips:
         if answers is None:
             raise InputError(
                 "the class of wrong answers needs the answers on record, got hits alone; evaluate "
-                "with record='answers'"
+                "with " + either("--record answers", "record='answers'")
             )
         codes = np.arange(-1, len(self.cell.points.classes))
         predicted = answers.predicted
@@ -134,6 +140,12 @@ class FlipLadder:
             result[level.flipped] = size
         result[~self.levels[0].right_clean] = np.nan
         return result
+
+    def list_rows(self, size: float) -> list[int]:
+        """Return the rows of which this is the smallest size that flips them."""
+        level = self.levels[self.sizes.index(size)]
+        first = {int(row) for row in level.cell.points.rows[self.smallest == size]}
+        return [row for row in level.rows if row in first]
 
     @cached_property
     def shares(self) -> dict[float, Estimate]:
