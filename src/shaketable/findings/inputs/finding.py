@@ -32,9 +32,7 @@ InputJson = TypedDict(
     {
         "row": Annotated[int, "Row of the data."],
         "class": LabelJson,
-        "answer": Annotated[
-            LabelJson | None, "Most frequent wrong answer; null if unknown or not of the data."
-        ],
+        "answer": Annotated[LabelJson | None, "Most frequent wrong answer; null if unknown."],
         "wrong": Annotated[float, "Share of wrong draws, in per cent."],
         "confidence": Annotated[float | None, "Mean confidence of wrong answers, in per cent."],
     },
@@ -205,11 +203,14 @@ def _flips_json(label: str, flips: Flips) -> FlipsJson:
 
 def _input_json(flips: Flips, i: int) -> InputJson:
     points, confidence = flips.cell.points, flips.wrong_confidence
-    answer = -1 if flips.cell.answers is None else int(flips.wrong_answers[i])
+    answers = flips.cell.answers
+    answer = None
+    if answers is not None:
+        answer = _plain(answers.name(int(flips.wrong_answers[i]), points.classes))
     return {
         "row": int(points.rows[i]),
         "class": _plain(points.classes[points.y[i]]),
-        "answer": None if answer < 0 else _plain(points.classes[answer]),
+        "answer": answer,
         "wrong": 100 * float(flips.wrong[i]),
         "confidence": None if confidence is None else 100 * float(confidence[i]),
     }

@@ -88,7 +88,7 @@ class Flips:
 
     @cached_property
     def wrong_answers(self) -> IntArray:
-        """Most frequent wrong answer of every point, a class code; -1 for a class the data lack.
+        """Most frequent wrong answer of every point, an exact class code of the answers.
 
         Points without a wrong draw have their true class.
         """
@@ -99,10 +99,9 @@ class Flips:
                 "the class of wrong answers needs the answers on record, got hits alone; evaluate "
                 "with " + either("--record answers", "record='answers'")
             )
-        codes = np.arange(-1, len(self.cell.points.classes))
-        predicted = answers.predicted
+        predicted = answers.exact
         result, most = y.copy(), np.zeros(len(y), np.int64)
-        for code in codes:
+        for code in np.unique(predicted):
             count = ((predicted == code) & (y != code)[:, None]).sum(axis=1)
             result, most = np.where(count > most, code, result), np.maximum(count, most)
         return np.asarray(result)

@@ -75,11 +75,13 @@ def make_blocks(found: FlippedInputs) -> list[Block]:
 
 
 def _list_rows(flips: Flips) -> list[list[Cell]]:
-    points, confidence = flips.cell.points, flips.wrong_confidence
+    points, answers = flips.cell.points, flips.cell.answers
+    confidence = flips.wrong_confidence
     rows: list[list[Cell]] = []
     for i in flips.rank(_SHOWN):
-        code = None if flips.cell.answers is None else int(flips.wrong_answers[i])
-        answer = "" if code is None else "another class" if code < 0 else str(points.classes[code])
+        answer = ""
+        if answers is not None:
+            answer = str(answers.name(int(flips.wrong_answers[i]), points.classes))
         sure = None if confidence is None else float(confidence[i])
         label = str(points.classes[points.y[i]])
         row = str(int(points.rows[i]))
