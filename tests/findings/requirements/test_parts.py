@@ -175,6 +175,7 @@ def test_differences_of_a_group_are_paired():
         ("accuracy[class yes] >= 80", r"has no classes; .* accuracy\[by class=yes\]"),
         ("accuracy[class maybe] >= 80", "unknown class in requirement"),
         ("calibration_error <= 5", "needs answers"),
+        ("flip_size <= 5", "flip_size is no single rate; it has one number per size"),
     ],
 )
 def test_what_is_not_on_record_says_what_to_do(text, message):
