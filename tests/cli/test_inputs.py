@@ -110,3 +110,17 @@ def test_modules_that_a_file_names_are_imported_only_if_trusted(capsys):
     assert run_command(capsys, *argv, "--trust")[0] == 0
     assert Path("ran").exists(), "else the flag would say nothing"
     sys.modules.pop("evil", None)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--metric", "f2"], "unknown measure 'f2'; did you mean 'f1'"),
+        (["--metric", "recall[si]"], "unknown class in --metric recall[si]: 'si'"),
+        (["--metric", "f1", "--record", "hits"], "leave out --record hits"),
+    ],
+)
+def test_a_wrong_metric_is_refused_before_anything_is_measured(capsys, words, message):
+    argv = ["evaluate", "--data", "people.csv", *READING, "--model", "rf", "--store", "m.sqlite"]
+    assert message in run_failing(capsys, *argv, "--quiet", *words)
+    assert not Path("m.sqlite").exists()

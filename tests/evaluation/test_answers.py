@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.naive_bayes import GaussianNB
 
 import shaketable as st
 from shaketable.core.errors import InputError
@@ -187,6 +188,11 @@ def test_damaged_answers_are_refused():
                     packed + b"x", packed + packed):  # fmt: skip
         with pytest.raises(InputError, match="answers .* damaged"):
             Answers(np.array([0, 1]), damaged).predicted  # noqa: B018
+    other = Answers.make(np.zeros(3, int), np.zeros((3, 1), int)).packed
+    renamed = packed.replace(b"scores", b"scared")
+    for damaged in (other, renamed, b"{}" + packed[packed.index(b"\n") :]):
+        with pytest.raises(InputError, match="answers .* damaged"):
+            Answers(np.array([0, 1]), damaged).predicted  # noqa: B018
 
 
 def test_digits_that_do_not_compress_are_kept_as_they_are_and_their_damage_is_refused():
@@ -228,3 +234,57 @@ def test_scores_of_1000_classes_take_a_few_bytes_per_answer():
     assert sum(each.nbytes for each in arrays) <= 32 * codes.size, "while they are gathered"
     kept = gather(case, y, columns, scores, codes)._arrays
     assert sum(each.nbytes for each in kept.values()) == 16 * codes.size
+
+
+def test_answers_that_the_data_lack_keep_their_names():
+    y, codes = np.array([0, 1, 0]), np.array([[0, -1], [-2, 1], [-1, -1]])
+    first = Answers.make(y, codes, others=["fox", "cow"])
+    assert not first.has_scores
+    assert first.predicted.tolist() == [[0, -1], [-1, 1], [-1, -1]]
+    second = Answers.make(y[:1], np.array([[-1, -2]]), others=["cow", "owl"])
+    joined = Answers.join([first, second])
+    assert joined.others == ["fox", "cow", "owl"]
+    names = [[joined.name(code, ["a", "b"]) for code in row] for row in joined.exact.tolist()]
+    assert names == [["a", "fox"], ["cow", "b"], ["fox", "fox"], ["cow", "owl"]]
+    assert first.choose(np.array([False, True, False])).others == ["fox", "cow"]
+    with pytest.raises(InputError, match="damaged"):
+        Answers.make(y, codes - 1, others=["fox", "cow"]).predicted  # noqa: B018
+
+
+@pytest.mark.parametrize("kind", ["labels", "columns", "both", "module"])
+def test_models_name_what_they_answer_beyond_the_data(kind):
+    x = np.linspace(0, 1, 40)[:, None].astype(np.float32)
+    data = st.make_dataset(x, np.where(x[:, 0] > 0.5, "dog", "cat"), bounds=None)
+    classes = ["cow", "dog", "owl", "cat"]
+    meant = np.array([3, 1, 2, 0])[np.minimum((4 * x[:, 0]).astype(int), 3)]  # cat dog owl cow
+
+    def score(x):
+        places = np.clip((4 * np.asarray(x)[:, 0]).astype(int), 0, 3)
+        return np.eye(4)[np.array([3, 1, 2, 0])[places]]
+
+    if kind == "labels":
+        model = st.adapt(lambda x: score(x).argmax(axis=1), classes=classes)
+    elif kind == "columns":
+        model = st.adapt(score, classes=classes)
+    elif kind == "both":
+        named = np.array(classes)[meant]
+        model = GaussianNB(var_smoothing=1e-12).fit(x, named)
+    else:
+        torch = pytest.importorskip("torch")
+
+        class Net(torch.nn.Module):
+            def forward(self, x):
+                return torch.tensor(score(x.numpy()))
+
+        model = st.adapt(Net(), classes=classes)
+    clean, noisy = st.evaluate(model, data, "linf(0.1)", k=3)
+    answers = clean.answers
+    given = [answers.name(code, data.classes) for code in answers.exact[:, 0].tolist()]
+    if kind == "both":
+        assert given == model.predict(x).tolist()
+    else:
+        assert given == np.array(classes)[meant].tolist()
+    assert {"owl", "cow"} <= set(noisy.answers.others) | set(answers.others)
+    found = st.find(st.evaluate(model, data, "linf(0.6)", k=5)).show_inputs(data, 3)
+    shown = found.findings["inputs"].redrawn.redrawn[0].most
+    assert {example.answer for example in shown} <= {*classes}

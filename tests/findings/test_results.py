@@ -151,7 +151,8 @@ def test_terminal_and_page_have_sections_in_the_order_of_places(
     assert sections == [*ids, "data", "method"]
     links = [str(attrs["href"])[1:] for tag, attrs in page.elements if tag == "a"]
     assert links[: len(sections)] == sections
-    assert set(links[len(sections) :]) <= {"comparison", "risk"}, "of the headlines"
+    headlines = {"comparison", "risk", "groups", "confidence", "inputs"}
+    assert set(links[len(sections) :]) <= headlines
 
 
 def test_sections_of_suites_follow_the_verdict(ice_records: Records, tiles: Dataset) -> None:

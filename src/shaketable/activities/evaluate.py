@@ -25,6 +25,7 @@ from shaketable.evaluation.records import Records
 from shaketable.evaluation.resolve import list_items, list_usual
 from shaketable.evaluation.sequential import StoppingRule
 from shaketable.evaluation.store import Store
+from shaketable.findings.measures.finding import read_asked
 from shaketable.findings.requirements.requirement import (
     check_groups,
     check_models,
@@ -57,6 +58,11 @@ def read_inputs(options: EvaluateOptions, *, data: Dataset | None = None) -> Inp
         raise unknown_name("reference", options.reference, models)
     if options.model_id is not None and len(models) > 1:
         raise InputError("--model-id names one model; evaluate them one at a time")
+    asked = read_asked(options.metric or "")
+    if asked is not None and options.record == "hits":
+        raise InputError(
+            f"--metric {options.metric} needs what the model answered; leave out --record hits"
+        )
     requirements = read_requirements(options)
     goals = [*requirements, *read_goal(options)]
     check_models(goals, models)
@@ -71,6 +77,8 @@ def read_inputs(options: EvaluateOptions, *, data: Dataset | None = None) -> Inp
         parse(spec, eps_min=lambda _: 1.0)  # refused before any work
     if data is None:
         data = options.dataset.load(by=options.by, seed=options.seed)
+    if asked is not None and asked[1] is not None and asked[1] not in map(str, data.classes):
+        raise unknown_name(f"class in --metric {options.metric}:", asked[1], map(str, data.classes))
     notes: list[str] = []
     if options.held_out:
         data, notes = take_held_out(models, data)

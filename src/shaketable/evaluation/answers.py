@@ -26,6 +26,9 @@ _IN_MEMORY = 16
 
 Scores = NDArray[np.float32]
 
+_NAMES = "others"
+"""Array that holds the names of answers that the data lack."""
+
 
 @dataclass(frozen=True, eq=False)
 class Answers:
@@ -52,26 +55,37 @@ class Answers:
     packed: bytes
 
     @classmethod
-    def make(cls, y: IntArray, codes: IntArray, scores: Array | None = None) -> Answers:
+    def make(
+        cls,
+        y: IntArray,
+        codes: IntArray,
+        scores: Array | None = None,
+        others: Sequence[str] = (),
+    ) -> Answers:
         """Return answers from class codes and, if all are kept, scores (points, draws, classes)."""
-        arrays: dict[str, Array] = {"predicted": _shrink(codes)}
+        arrays: dict[str, Array] = {"predicted": _shrink(codes), **_write_names(others)}
         if scores is not None:
             arrays["scores"] = scores.astype(np.float32)
         return cls(y, _pack(arrays))
 
     @classmethod
-    def summarise(cls, y: IntArray, codes: IntArray, summary: ScoreSummary) -> Answers:
+    def summarise(
+        cls, y: IntArray, codes: IntArray, summary: ScoreSummary, others: Sequence[str] = ()
+    ) -> Answers:
         """Return answers with what is kept of the scores of many classes."""
         arrays = {"predicted": _shrink(codes), **vars(summary), "rank": _shrink(summary.rank)}
-        return cls(y, _pack(arrays))
+        return cls(y, _pack({**arrays, **_write_names(others)}))
 
     @classmethod
     def join(cls, parts: Sequence[Answers]) -> Answers:
         """Return the answers at the points of several parts, one after the other."""
-        names = {*parts[0]._arrays}
-        if any({*part._arrays} != names for part in parts):  # a part without scores
+        names = parts[0]._arrays.keys() - {_NAMES}
+        if any(part._arrays.keys() - {_NAMES} != names for part in parts):  # one without scores
             names = {"predicted"}
         arrays = {name: np.concatenate([part._arrays[name] for part in parts]) for name in names}
+        others = list(dict.fromkeys(name for part in parts for name in part.others))
+        codes = [_renumber(part.exact, part.others, others) for part in parts]
+        arrays |= {"predicted": _shrink(np.concatenate(codes)), **_write_names(others)}
         return cls(np.concatenate([part.y for part in parts]), _pack(arrays))
 
     def first(self, n: int) -> Answers:
@@ -80,7 +94,7 @@ class Answers:
 
     def choose(self, rows: BoolArray | slice) -> Answers:
         """Return the answers at some points."""
-        arrays = {name: each[rows] for name, each in self._arrays.items()}
+        arrays = {n: each if n == _NAMES else each[rows] for n, each in self._arrays.items()}
         return Answers(self.y[rows], _pack(arrays))
 
     def agrees_with(self, other: Answers) -> bool:
@@ -90,8 +104,10 @@ class Answers:
     @property
     def _arrays(self) -> dict[str, Any]:
         try:
-            return _unpack(self.packed)
-        except (ValueError, TypeError, zlib.error) as error:
+            arrays = _unpack(self.packed)
+            _check_arrays(arrays, len(self.y))
+            return arrays
+        except (ValueError, TypeError, KeyError, OverflowError, zlib.error) as error:
             raise InputError(
                 "answers of a record are damaged; measure it again, or take an undamaged copy"
             ) from error
@@ -99,13 +115,34 @@ class Answers:
     @property
     def predicted(self) -> IntArray:
         """Class codes; -1 for a class that the data lack."""
-        predicted: IntArray = self._arrays["predicted"]
+        predicted: IntArray = np.maximum(self._arrays["predicted"], -1)
         return predicted
+
+    @property
+    def exact(self) -> IntArray:
+        """Class codes; -1, -2 and so on for the classes `others`."""
+        exact: IntArray = self._arrays["predicted"]
+        return exact
+
+    @property
+    def others(self) -> list[str]:
+        """Names of the answers that are classes which the data lack."""
+        return _read_names(self._arrays)
+
+    def name(self, code: int, classes: Sequence[Any]) -> Any:
+        """Return the class of one of the `exact` codes, given those of the data.
+
+        >>> Answers.make(np.array([0]), np.array([[-1]]), others=["fox"]).name(-1, ["cat", "dog"])
+        'fox'
+        """
+        if code >= 0:
+            return classes[code]
+        return self.others[-1 - code] if -code <= len(self.others) else "another class"
 
     @property
     def has_scores(self) -> bool:
         """Whether the model gave scores."""
-        return len(self._arrays) > 1
+        return len(self._arrays.keys() - {_NAMES}) > 1
 
     @property
     def scores(self) -> Scores | None:
@@ -213,11 +250,13 @@ class AnswerBuffer:
         self.scores: Scores | None = None
         self.summary: ScoreSummary | None = None
         self.has_scores = True
+        self.others: dict[str, int] = {}
+        """Codes below 0 of the answers that the data lack, by name."""
 
     def add(self, answer: Answer, batch: slice, draws: range) -> None:
         """Add the answers at some points in some draws."""
         at, shape = (batch, slice(draws.start, draws.stop)), (-1, len(draws))
-        self.codes[at] = answer.codes.reshape(shape)
+        self.codes[at] = self._number(answer).reshape(shape)
         if answer.scores is None:
             self.has_scores = False  # nothing is known of these, so nothing of all
         if not self.has_scores:
@@ -243,13 +282,24 @@ class AnswerBuffer:
         for name, each in vars(part).items():
             getattr(self.summary, name)[at] = each
 
+    def _number(self, answer: Answer) -> IntArray:
+        """Return class codes, with a code for every class that the data lack."""
+        if answer.others is None:
+            return answer.codes
+        codes, places = answer.codes.copy(), answer.others != ""
+        names, inverse = np.unique(answer.others[places], return_inverse=True)
+        numbers = [self.others.setdefault(str(n), -1 - len(self.others)) for n in names]
+        codes[places] = np.array(numbers, dtype=np.int64)[inverse]
+        return codes
+
     def pack(self) -> Answers:
         """Return all answers; without scores if the model did not give them at all points."""
+        others = [*self.others]
         if not self.has_scores:
-            return Answers.make(self.y, self.codes)
+            return Answers.make(self.y, self.codes, others=others)
         if self.summary is not None:
-            return Answers.summarise(self.y, self.codes, self.summary)
-        return Answers.make(self.y, self.codes, self.scores)
+            return Answers.summarise(self.y, self.codes, self.summary, others)
+        return Answers.make(self.y, self.codes, self.scores, others)
 
 
 def _add_missing(answer: Answer, classes: int) -> tuple[FloatArray, list[int]]:
@@ -293,6 +343,47 @@ def _compress(plane: bytes) -> bytes:
     some = plane[:_PROBE]
     saves = len(zlib.compress(some, 1)) < 0.95 * len(some)
     return zlib.compress(plane, 1 if saves else 0)
+
+
+_SUMMARY = {"confidence", "true_score", "rank", "squares", "disagrees"}
+"""Names of the arrays of a `ScoreSummary`."""
+
+
+def _check_arrays(arrays: Mapping[str, Array], n: int) -> None:
+    """Raise a `ValueError` for arrays that are not the answers at n points."""
+    shape = arrays["predicted"].shape
+    scores = {name: each for name, each in arrays.items() if name not in ("predicted", _NAMES)}
+    fits = all(each.shape[:2] == shape and each.ndim <= 3 for each in scores.values())
+    if len(shape) != 2 or shape[0] != n or not fits:
+        raise ValueError("not the answers at these points")
+    lowest = int(arrays["predicted"].min(initial=0))
+    if scores.keys() not in (set(), {"scores"}, _SUMMARY) or -lowest > max(
+        1, len(_read_names(arrays))
+    ):
+        raise ValueError("not what is kept of answers")
+
+
+def _renumber(codes: IntArray, names: Sequence[str], others: Sequence[str]) -> IntArray:
+    """Return exact codes where the classes that the data lack have places among `others`.
+
+    >>> _renumber(np.array([0, -1, -2]), ["cat", "dog"], ["cow", "dog", "cat"]).tolist()
+    [0, -3, -2]
+    """
+    result = codes.astype(np.int64)
+    for place, name in enumerate(names):
+        result[codes == -1 - place] = -1 - others.index(name)
+    return result
+
+
+def _write_names(names: Sequence[str]) -> dict[str, Array]:
+    """Return names as an array of bytes; nothing for none."""
+    text = json.dumps([*names]).encode()
+    return {_NAMES: np.frombuffer(text, np.uint8)} if names else {}
+
+
+def _read_names(arrays: Mapping[str, Array]) -> list[str]:
+    names = arrays.get(_NAMES)
+    return [] if names is None else [str(name) for name in json.loads(names.tobytes())]
 
 
 @lru_cache(maxsize=_IN_MEMORY)

@@ -78,7 +78,7 @@ class Decider:
             )
         score = as_probabilities(answer.scores)[:, answer.columns.index(self.code)]
         codes = np.where(score >= self.threshold, self.code, 1 - self.code)
-        return replace(answer, codes=codes)
+        return replace(answer, codes=codes, others=None)
 
 
 def restrict(answer: Answer, name: str) -> Answer:

@@ -21,15 +21,19 @@ class Answer:
     """As the model returns them, one column per class."""
     columns: tuple[int, ...] = ()
     """Class code of every column of scores."""
+    others: Array | None = None
+    """Names of the answers that the data lack, elsewhere empty; None if there are none."""
 
     @classmethod
     def join(cls, parts: Sequence[Answer]) -> Answer:
         """Return the answers of several parts, one after the other."""
         scores = [part.scores for part in parts if part.scores is not None]
+        others = [np.full(len(p.codes), "") if p.others is None else p.others for p in parts]
         return cls(
             np.concatenate([part.codes for part in parts]),
             np.concatenate(scores) if len(scores) == len(parts) else None,
             parts[0].columns,
+            np.concatenate(others) if any(p.others is not None for p in parts) else None,
         )
 
 

@@ -71,6 +71,10 @@ class Classifier:
     """Score from which on one of two classes is answered; None for the model's own answers."""
     restricts: bool = False
     """Whether the answer is the highest of the scores of the data's classes."""
+    names: Mapping[Any, Any] = field(default_factory=dict)
+    """Class by the model's own label, where that is another one."""
+    column_names: Sequence[Any] | None = None
+    """Class of every column of scores; None if they are 0, 1, …"""
 
     def __call__(self, x: Array | Tensor) -> IntArray:
         """Return the class code of every row."""
@@ -140,8 +144,25 @@ class Classifier:
             codes, scored = self._codes(answer, n), answer.ndim == 2 and answer.shape[1] > 1
             columns = self._list_columns(answer.shape[1]) if scored else ()
             found = Answer(codes, answer if scored else None, columns)
+        found = replace(found, others=self._name_others(answer, found.codes))
         found = restrict(found, self.name) if self.restricts else found
         return found if self.threshold is None else self.threshold.decide(found, self.name)
+
+    def _name_others(self, answer: Any, codes: IntArray) -> Array | None:
+        """Return the names of the answers that are classes which the data lack."""
+        places = np.flatnonzero(codes < 0)
+        if not len(places):
+            return None
+        answer = answer.labels if isinstance(answer, Labelled) else answer
+        some = answer[places].reshape(len(places), -1)
+        if some.shape[1] == 1:
+            labels = [self.names.get(label, label) for label in some[:, 0].tolist()]
+        else:
+            known = self.column_names or range(some.shape[1])
+            labels = [known[column] for column in some.argmax(axis=1)]
+        names = np.full(len(codes), "", dtype=object)
+        names[places] = [str(label) for label in labels]
+        return names.astype(str)
 
     def _codes(self, answer: Array, n: int) -> IntArray:
         if answer.ndim == 0 or len(answer) != n:
@@ -275,6 +296,8 @@ def as_classifier(
         notes=notes,
         threshold=threshold,
         restricts=declared.restrict_classes,
+        names=declared.classes or {},
+        column_names=_name_columns(declared, meanings),
     )
     found = _find_meanings(classifier, declared.model, data) if meanings is None else None
     if found is None:
@@ -317,6 +340,20 @@ def _code_labels(
         return codes
     # a label that both have means what was declared
     return meanings if set(meanings) & set(codes) else codes | dict(meanings)
+
+
+def _name_columns(declared: Adapted, meanings: Mapping[Any, int] | None) -> list[Any] | None:
+    """Return the class of every column of scores that `_make_answer` arranges; None if unknown."""
+    if declared.classes is None or meanings is None:
+        return None
+    names = list(declared.classes.values())
+    order = _order_columns([*meanings.values()]) if is_module(declared.model) else range(len(names))
+    return [names[column] for column in order]
+
+
+def _order_columns(columns: Sequence[int]) -> list[int]:
+    """Return columns of scores with those of the data's classes first."""
+    return sorted(range(len(columns)), key=lambda i: (columns[i] < 0, columns[i]))
 
 
 def _note_meanings(declared: Adapted, data: Dataset) -> list[str]:
@@ -435,7 +472,7 @@ def _adapt_module(
 
     if columns is None:
         return AdaptedModule(module, preprocess, None), None
-    order = sorted(range(len(columns)), key=lambda i: (columns[i] < 0, columns[i]))
+    order = _order_columns(columns)
     if declared.restrict_classes:
         order = [i for i in order if columns[i] >= 0]
     adapted = AdaptedModule(module, preprocess, order, len(columns))

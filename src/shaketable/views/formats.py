@@ -59,6 +59,8 @@ def _put_backslash(match: re.Match[str]) -> str:
 class Latex:
     r"""LaTeX with the tables of the package booktabs.
 
+    >>> Latex().write_line("1 → 2")
+    '1 $\\to$ 2\n'
     >>> print(Latex().write_table("title", ["model", "error, %"], [["a_b", "-1.00"]]))
     \begin{table}[htbp]
     \centering
@@ -113,6 +115,7 @@ _LATEX_SIGNS = {
     "≤": r"$\leq$",
     "≥": r"$\geq$",
     "ε": r"$\varepsilon$",
+    "→": r"$\to$",
 }
 _LATEX_PLACES = {"-": "$-$", "[": "{[}", "*": "{*}"}
 _LATEX = re.compile(

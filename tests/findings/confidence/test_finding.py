@@ -63,7 +63,7 @@ def get_finding(results: Results) -> Confidences:
 
 def list_sentences(records: Records) -> list[str]:
     blocks = get_finding(st.find(records)).blocks()
-    return [b.text for b in blocks if isinstance(b, Sentence) and b.level == "summary"]
+    return [b.text for b in blocks if isinstance(b, Sentence) and b.level != "detail"]
 
 
 def test_numbers_are_those_of_the_metrics(records: Records) -> None:
@@ -138,8 +138,8 @@ def test_a_sentence_says_how_many_wrong_answers_are_sure(records: Records) -> No
     clean, worst = (entries[c]["sure_and_wrong"]["mean"] for c in ("clean", "linf(1)"))
     (text,) = list_sentences(records)
     assert text == (
-        f"sure and wrong, with a confidence above 0.9, in {clean:.2f}% of its wrong answers on "
-        f"clean points, {worst:.2f}% under linf(1)"
+        f"of its wrong answers, {clean:.2f}% on clean points and {worst:.2f}% under linf(1) are "
+        "sure, with a confidence above 0.9; under linf(1), 40% of these are of class 0"
     )
 
 
@@ -164,8 +164,8 @@ def test_a_model_that_is_wrong_under_noise_only() -> None:
     data = np.arange(40)[:, None] % 2, np.arange(40) % 2
     (text,) = list_sentences(st.evaluate(model, data, "linf(2)", k=2))
     assert text == (
-        "no wrong answer on clean points; sure and wrong, with a confidence above 0.9, in 100.00% "
-        "of its wrong answers under linf(2)"
+        "no wrong answer on clean points; of its wrong answers, 100.00% under linf(2) are sure, "
+        "with a confidence above 0.9; under linf(2), 55% of these are of class 0"
     )
 
 
@@ -238,3 +238,20 @@ def test_json_page_and_text(
     frame = results.to_frame()
     means = frame[frame["quantity"] == "confidence.sure_errors"]["mean"].tolist()
     assert means == [e["sure_errors"]["mean"] for e in results.json()["confidence"]]
+
+
+def test_the_class_that_is_wrong_and_sure_is_counted_and_named() -> None:
+    found = st.evaluate(Fixed(0.95), (X, Y), "linf(0.1)", k=3)
+    entries = find_entries(found)
+    assert entries["clean"]["sure_errors_by_class"] == [{"class": False, "count": 10}]
+    assert entries["linf(0.1)"]["sure_errors_by_class"] == [{"class": False, "count": 30}]
+    assert "100% of these are of class False" in list_sentences(found)[0]
+    unsure = st.evaluate(Fixed(0.6), (X, Y), "linf(0.1)", k=3)
+    assert find_entries(unsure)["clean"]["sure_errors_by_class"] == []
+    assert "of class" not in list_sentences(unsure)[0]
+
+
+def test_answers_stand_at_the_top_of_a_page_in_the_order_of_sections(records: Records) -> None:
+    tops = [b for b in st.find(records).blocks() if isinstance(b, Sentence)]
+    places = [b.place for b in tops if b.level == "headline"]
+    assert list(dict.fromkeys(places)) == ["groups", "confidence", "inputs"]

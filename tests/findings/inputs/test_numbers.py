@@ -5,8 +5,10 @@ import pytest
 import shaketable as st
 from helpers.commands import check_schema, run_command
 from shaketable.core.schemas import SCHEMA_VERSION
+from shaketable.corruptions.suites.per_feature import per_feature
 from shaketable.findings.inputs.numbers import Flips, group_ladders
 from shaketable.statistics.intervals import mean_share
+from shaketable.views.blocks import Sentence
 
 X = np.linspace(0, 1, 101)[:, None]
 Y = (X[:, 0] > 0.5).astype(int)
@@ -69,3 +71,34 @@ def test_answers_and_inputs_are_exported(tmp_path, monkeypatch, capsys):
 def test_json_follows_the_schema(records):
     results = st.find(records)
     check_schema("report", {"schema_version": SCHEMA_VERSION, **results.json()})
+
+
+def test_rows_that_flip_first_are_those_of_the_smallest_size(records):
+    (ladder,) = group_ladders(st.metrics.series(records))
+    listed = {size: ladder.list_rows(size) for size in ladder.sizes}
+    for size, rows in listed.items():
+        assert sorted(rows) == np.flatnonzero(ladder.smallest == size).tolist()
+        hits = ladder.levels[ladder.sizes.index(size)].cell.hits[rows]
+        assert [*hits] == sorted(hits)
+    texts = [b.text for b in st.find(records).blocks() if isinstance(b, Sentence)]
+    size = next(size for size in ladder.sizes if listed[size])
+    (text,) = (text for text in texts if text.startswith("the first to flip"))
+    assert text.startswith(f"the first to flip do so at linf({size}), row")
+    assert f" {listed[size][0]}" in text
+
+
+def test_every_feature_of_a_table_has_its_ladder():
+    data = st.make_dataset(pd.DataFrame({"a": X[:, 0], "b": 1 - X[:, 0]}), Y)
+
+    def by_frame(frame):
+        return model(np.asarray(frame)[:, :1])
+
+    records = st.evaluate(by_frame, data, per_feature(data, "jitter(0.5)", "jitter(2)"), k=5)
+    found = st.find(records)
+    ladders = {each["ladder"]: each["shares"] for each in found.json()["flip_sizes"]}
+    assert ladders.keys() == {'jitter(only="a")', 'jitter(only="b")'}
+    assert [share["size"] for share in ladders['jitter(only="a")']] == [0.5, 2.0]
+    assert [share["share"]["mean"] for share in ladders['jitter(only="b")']] == [0, 0]
+    assert ladders['jitter(only="a")'][1]["share"]["mean"] > 0
+    texts = [b.text for b in found.blocks() if isinstance(b, Sentence)]
+    assert any("flips most points if it is in a:" in text for text in texts)

@@ -133,7 +133,7 @@ def test_fewer_than_ten_points_are_inconclusive(size):
     if size < 10:
         assert "9 points, and at least 10 are needed" in str(one)
         assert one.more in (1, 2)
-        assert "the smallest group has 9 points" in str(every)
+        assert "sex=b has 9 points" in str(every)
 
 
 def test_one_group_that_fails_is_enough_whatever_others_have():
@@ -175,6 +175,7 @@ def test_differences_of_a_group_are_paired():
         ("accuracy[class yes] >= 80", r"has no classes; .* accuracy\[by class=yes\]"),
         ("accuracy[class maybe] >= 80", "unknown class in requirement"),
         ("calibration_error <= 5", "needs answers"),
+        ("flip_size <= 5", "flip_size is no single rate; it has one number per size"),
     ],
 )
 def test_what_is_not_on_record_says_what_to_do(text, message):
@@ -223,3 +224,28 @@ def test_a_stopping_rule_decides_groups():
     records = st.evaluate(lambda x: x[:, 0] > 0.5, data, "linf(0.1)", k=1, until=rule)
     assert records.cells[0].n < 5000
     assert rule.forecast(records) == 1.0
+
+
+def test_measures_that_are_no_shares_are_shown_and_compared_as_numbers():
+    x = np.linspace(0, 1, 200)[:, None]
+    records = st.evaluate(lambda x: x[:, 0] > 0.4, (x, x[:, 0] > 0.5), "clean", name="m")
+    found = check(records, ["matthews >= 0.5", "f1 >= 50"])
+    expected = st.metrics.measure(records, "matthews").value
+    number, share = found.json()["requirements"]
+    assert (number["limit"], number["mean"]) == (0.5, pytest.approx(expected))
+    assert (share["limit"], share["mean"] > 50) == (50, True)
+    table, _ = found.blocks()
+    texts = [row[3].split(" ")[0] for row in table.texts()]
+    assert float(texts[0]) == pytest.approx(expected, abs=1e-4)
+    assert float(texts[1]) == pytest.approx(share["mean"], abs=0.01)
+    assert f"m has {expected:.4g}, 97.5 % interval" in str(found.decisions[0])
+    assert "%" not in str(found.decisions[0]).partition("m has ")[2].replace("97.5 %", "")
+
+
+def test_the_group_with_too_few_points_is_named():
+    found = check(records_of([90, 3], [100, 3]), "worst_group(sex).accuracy >= 60")
+    (decision,) = found.decisions
+    assert (decision.part, decision.smallest, decision.fewest) == ("sex=a", "sex=b", 3)
+    assert "sex=b has 3 points, and at least 10 are needed" in str(decision)
+    table, _ = found.blocks()
+    assert "needs 10 points in sex=b, got 3" in next(table.texts())

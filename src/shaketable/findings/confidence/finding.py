@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, TypedDict
+from typing import Annotated, Any, TypedDict
 
+from shaketable.data.dataset import LabelJson
 from shaketable.findings.confidence.calibration import Bin, Calibration
 from shaketable.findings.confidence.numbers import (
     BINS,
     SURE,
     calibration_error,
+    count_sure_errors,
     has_scores,
     read_sureness,
     select_accuracy,
@@ -62,6 +64,9 @@ class SelectiveJson(TypedDict):
     accuracy: EstimateJson
 
 
+ClassCountJson = TypedDict("ClassCountJson", {"class": LabelJson, "count": int})
+
+
 class ConfidenceJson(ModelJson, ConditionJson):
     """How sure a fitted model is, and whether it is right."""
 
@@ -84,6 +89,9 @@ class ConfidenceJson(ModelJson, ConditionJson):
         EstimateJson | None, "Share of wrong answers that are sure; null if none is wrong."
     ]
     sure_errors: Annotated[EstimateJson, "Share of all answers that are sure and wrong."]
+    sure_errors_by_class: Annotated[
+        list[ClassCountJson], "Answers that are sure and wrong, by true class, most first."
+    ]
     disagreeing: Annotated[
         int, "Answers where another class has a higher score than the one that was answered."
     ]
@@ -114,6 +122,8 @@ class Numbers:
     """Share of wrong answers that are sure; None if none is wrong."""
     sure_errors: Estimate
     """Share of all answers that are sure and wrong."""
+    sure_errors_by_class: list[tuple[Any, int]]
+    """Number of answers that are sure and wrong, by true class, most first."""
     bins: list[Bin]
     selective: dict[float, Estimate]
     """Accuracy by the share of answers that is refused."""
@@ -149,6 +159,7 @@ class Confidence:
             None if self.is_clean else hold(self._subtract_clean(calibration)),
             None if sureness.right.all() else hold(share_sure(sureness)),
             hold(share_sure_errors(sureness)),
+            count_sure_errors(sureness, self.series.first.points),
             [replace(b, accuracy=hold(b.accuracy)) for b in calibration.list_bins()],
             {refused: hold(select_accuracy(sureness, refused)) for refused in REFUSED},
             sureness.right.size,
@@ -255,6 +266,9 @@ def _entry_json(label: str, confidence: Confidence) -> ConfidenceJson:
         "sure_above": 100 * SURE,
         "sure_and_wrong": None if sure is None else sure.json(),
         "sure_errors": found.sure_errors.json(),
+        "sure_errors_by_class": [
+            {"class": label, "count": count} for label, count in found.sure_errors_by_class
+        ],
         "disagreeing": found.disagreeing,
         "reliability": [_bin_json(each) for each in found.bins],
         "selective_accuracy": [

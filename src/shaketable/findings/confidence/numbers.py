@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from shaketable.core.errors import InputError, UndefinedError, either
 from shaketable.core.types import Array, BoolArray, FloatArray, IntArray
-from shaketable.evaluation.records import Record, Records
+from shaketable.evaluation.records import Points, Record, Records
 from shaketable.findings.choosing import choose_series
 from shaketable.findings.confidence.calibration import Calibration, Norm
 from shaketable.findings.series import (
@@ -170,6 +171,16 @@ def share_sure_errors(sureness: Sureness, above: float = SURE) -> Estimate:
     """Share of all answers that are wrong with a confidence above a level."""
     values = (~sureness.right & sureness.is_above(above)).mean(axis=1)
     return mean_of_values(values, low=0.0, high=1.0)
+
+
+def count_sure_errors(
+    sureness: Sureness, points: Points, above: float = SURE
+) -> list[tuple[Any, int]]:
+    """Return the number of answers that are sure and wrong, by true class, most first."""
+    sure = (sureness.is_above(above) & ~sureness.right).sum(axis=1)
+    counts = np.bincount(points.y, weights=sure, minlength=len(points.classes)).astype(np.int64)
+    order = np.argsort(-counts, kind="stable")
+    return [(points.classes[i], int(counts[i])) for i in order if counts[i]]
 
 
 def estimate_selective_accuracy(

@@ -6,7 +6,17 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from shaketable.findings.confidence.numbers import BINS, SURE
-from shaketable.views.blocks import Block, Cell, Chart, Column, Entry, Heading, Sentence, Table
+from shaketable.views.blocks import (
+    Block,
+    Cell,
+    Chart,
+    Column,
+    Entry,
+    Heading,
+    Sentence,
+    Table,
+    put_first,
+)
 from shaketable.views.numbers import format_percent
 
 if TYPE_CHECKING:
@@ -46,8 +56,10 @@ def make_blocks(models: Sequence[ModelConfidence]) -> list[Block]:
     brief = [(m, c) for m, c in listed if c is m.clean or c is m.worst]
     is_long = len(listed) > MAX_ROWS
     return [
-        Heading("Is it as sure as it is right?", "confidence", "Confidence"),
-        *(Sentence(_describe(model), model.label) for model in models),
+        *put_first(
+            [Sentence(_describe(model), model.label) for model in models],
+            Heading("Is it as sure as it is right?", "confidence", "Confidence"),
+        ),
         *(Sentence(text, m.label) for m in models if (text := _describe_disagreement(m))),
         _show_numbers(brief, several, _WORST) if is_long else _show_numbers(listed, several),
         Sentence(_ABOUT, level="detail"),
@@ -62,20 +74,22 @@ def _describe(model: ModelConfidence) -> str:
     """Say how many of the wrong answers are sure, on clean points and where most are wrong."""
     places = {c.place: c.numbers.sure_and_wrong for c in (model.clean, model.worst)}
     right = [place for place, share in places.items() if share is None]
-    known = {place: share for place, share in places.items() if share is not None}
-    shares = [
-        f"{format_percent(share)}{'' if i else ' of its wrong answers'} {place}"
-        for i, (place, share) in enumerate(known.items())
-    ]
+    shares = [f"{format_percent(e)} {place}" for place, e in places.items() if e is not None]
+    sure = f"sure, with a confidence above {SURE}"
     parts = [
         *([f"no wrong answer {' or '.join(right)}"] if right else []),
-        *(
-            [f"sure and wrong, with a confidence above {SURE}, in {', '.join(shares)}"]
-            if shares
-            else []
-        ),
+        *([f"of its wrong answers, {' and '.join(shares)} are {sure}"] if shares else []),
+        *_name_class(model.worst),
     ]
     return "; ".join(parts)
+
+
+def _name_class(worst: Confidence) -> Iterator[str]:
+    """Say which class is wrong and sure most often; nothing if no answer is."""
+    counts = worst.numbers.sure_errors_by_class
+    for label, most in counts[:1]:
+        share = most / sum(count for _, count in counts)
+        yield f"{worst.place}, {share:.0%} of these are of class {label}"
 
 
 def _describe_disagreement(model: ModelConfidence) -> str:

@@ -32,9 +32,7 @@ InputJson = TypedDict(
     {
         "row": Annotated[int, "Row of the data."],
         "class": LabelJson,
-        "answer": Annotated[
-            LabelJson | None, "Most frequent wrong answer; null if unknown or not of the data."
-        ],
+        "answer": Annotated[LabelJson | None, "Most frequent wrong answer; null if unknown."],
         "wrong": Annotated[float, "Share of wrong draws, in per cent."],
         "confidence": Annotated[float | None, "Mean confidence of wrong answers, in per cent."],
     },
@@ -76,7 +74,7 @@ class FeatureFlipsJson(ModelJson):
     feature: str
     noise: Annotated[str, "Spec of the noise, without the column."]
     flipped: int
-    rows: Annotated[list[int], "Rows that flip, the first 100."]
+    rows: Annotated[list[int], "Rows that flip, 100 at most, those wrong most often first."]
 
 
 class InputsJson(TypedDict):
@@ -99,7 +97,7 @@ class FeatureFlips:
     @property
     def rows(self) -> list[int]:
         """Rows that flip."""
-        return [int(row) for row in self.flips.cell.points.rows[self.flips.flipped]]
+        return self.flips.rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +165,6 @@ def find(groups: RecordGroups) -> FlippedInputs | None:
     ladders = tuple(
         (labels[id(each.levels[0].series)], each)
         for each in group_ladders(s for c in noisy for s in c.series.values())
-        if each.levels[0].cell.corruption not in single
     )
     results = [
         r
@@ -206,11 +203,14 @@ def _flips_json(label: str, flips: Flips) -> FlipsJson:
 
 def _input_json(flips: Flips, i: int) -> InputJson:
     points, confidence = flips.cell.points, flips.wrong_confidence
-    answer = -1 if flips.cell.answers is None else int(flips.wrong_answers[i])
+    answers = flips.cell.answers
+    answer = None
+    if answers is not None:
+        answer = _plain(answers.name(int(flips.wrong_answers[i]), points.classes))
     return {
         "row": int(points.rows[i]),
         "class": _plain(points.classes[points.y[i]]),
-        "answer": None if answer < 0 else _plain(points.classes[answer]),
+        "answer": answer,
         "wrong": 100 * float(flips.wrong[i]),
         "confidence": None if confidence is None else 100 * float(confidence[i]),
     }

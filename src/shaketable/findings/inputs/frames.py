@@ -44,7 +44,7 @@ def _list_answers(cell: Record) -> pd.DataFrame:
         "row": np.repeat(points.rows, k),
         "draw": np.tile(np.arange(k), cell.n),
         "class": _name_classes(cell, np.repeat(points.y, k)),
-        "answer": _name_classes(cell, answers.predicted.reshape(-1)),
+        "answer": _name_answers(cell, answers.exact.reshape(-1)),
         **scores,
     }
     frame = pd.DataFrame({**dict.fromkeys(facts), **columns}).assign(**facts)
@@ -75,8 +75,9 @@ def _list_inputs(flips: Flips, smallest: Array | None) -> pd.DataFrame:
     order = np.lexsort((cell.points.rows, flips.true_score, -flips.wrong))
     none, confidence = np.full(n, np.nan), flips.wrong_confidence
     sizes = none if smallest is None else np.where(np.isinf(smallest), np.nan, smallest)
-    answers = np.full(n, -1) if cell.answers is None else flips.wrong_answers
-    answers = np.where(flips.wrong > 0, answers, -1)
+    answers: Any = np.full(n, None)
+    if cell.answers is not None:
+        answers = np.where(flips.wrong > 0, _name_answers(cell, flips.wrong_answers), None)
     frame = pd.DataFrame(
         {
             "data": cell.data,
@@ -84,7 +85,7 @@ def _list_inputs(flips: Flips, smallest: Array | None) -> pd.DataFrame:
             "corruption": cell.corruption,
             "row": cell.points.rows,
             "class": _name_classes(cell, cell.points.y),
-            "answer": _name_classes(cell, answers),
+            "answer": answers,
             "wrong": flips.wrong,
             "confidence": none if confidence is None else confidence,
             "right_when_clean": flips.right_clean,
@@ -95,9 +96,18 @@ def _list_inputs(flips: Flips, smallest: Array | None) -> pd.DataFrame:
 
 
 def _name_classes(cell: Record, codes: IntArray) -> Any:
-    """Return labels of classes; None for -1."""
-    labels = np.array([*cell.points.classes, None], dtype=object)
-    return labels[codes]
+    """Return labels of classes."""
+    return np.array([*cell.points.classes], dtype=object)[codes]
+
+
+def _name_answers(cell: Record, codes: IntArray) -> Any:
+    """Return the answers of exact codes, which may be classes that the data lack."""
+    answers, classes = cell.answers, cell.points.classes
+    assert answers is not None
+    names = np.empty(len(codes), dtype=object)
+    for code in np.unique(codes):
+        names[codes == code] = answers.name(int(code), classes)
+    return names
 
 
 def _fit_labels(frame: pd.DataFrame) -> pd.DataFrame:

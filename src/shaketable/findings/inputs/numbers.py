@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.core.importing import trust_only
 from shaketable.core.spec import parse_call, split_calls
 from shaketable.core.types import BoolArray, FloatArray, IntArray
@@ -52,6 +52,12 @@ class Flips:
         return np.asarray(self.right_clean & (2 * self.cell.hits < self.cell.k))
 
     @cached_property
+    def rows(self) -> list[int]:
+        """Rows that flip, those wrong most often first."""
+        ranked = self.rank(self.cell.n)
+        return [int(self.cell.points.rows[i]) for i in ranked if self.flipped[i]]
+
+    @cached_property
     def true_score(self) -> FloatArray:
         """Mean score of the true class; 0 for models without scores."""
         answers = self.cell.answers
@@ -82,7 +88,7 @@ class Flips:
 
     @cached_property
     def wrong_answers(self) -> IntArray:
-        """Most frequent wrong answer of every point, a class code; -1 for a class the data lack.
+        """Most frequent wrong answer of every point, an exact class code of the answers.
 
         Points without a wrong draw have their true class.
         """
@@ -91,12 +97,11 @@ class Flips:
         if answers is None:
             raise InputError(
                 "the class of wrong answers needs the answers on record, got hits alone; evaluate "
-                "with record='answers'"
+                "with " + either("--record answers", "record='answers'")
             )
-        codes = np.arange(-1, len(self.cell.points.classes))
-        predicted = answers.predicted
+        predicted = answers.exact
         result, most = y.copy(), np.zeros(len(y), np.int64)
-        for code in codes:
+        for code in np.unique(predicted):
             count = ((predicted == code) & (y != code)[:, None]).sum(axis=1)
             result, most = np.where(count > most, code, result), np.maximum(count, most)
         return np.asarray(result)
@@ -134,6 +139,12 @@ class FlipLadder:
             result[level.flipped] = size
         result[~self.levels[0].right_clean] = np.nan
         return result
+
+    def list_rows(self, size: float) -> list[int]:
+        """Return the rows of which this is the smallest size that flips them."""
+        level = self.levels[self.sizes.index(size)]
+        first = {int(row) for row in level.cell.points.rows[self.smallest == size]}
+        return [row for row in level.rows if row in first]
 
     @cached_property
     def shares(self) -> dict[float, Estimate]:

@@ -106,14 +106,14 @@ def _draw_examples(
     for i in places:
         missed = answers.predicted[i] != cell.points.y[i]
         draw = int(np.argmax(missed)) if wrong else 0
-        code = int(answers.predicted[i, draw])
+        code = int(answers.exact[i, draw])
         (corrupted,) = draw_again(cell, data, [i], range(draw, draw + 1))[0]
         examples.append(
             Example(
                 i,
                 data.rows(cell.points.rows[i : i + 1])[0],
                 corrupted,
-                "another class" if code < 0 else str(cell.points.classes[code]),
+                str(answers.name(code, cell.points.classes)),
                 None if confidence is None else float(confidence[i, draw]),
             )
         )

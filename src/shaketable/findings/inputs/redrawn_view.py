@@ -15,7 +15,7 @@ from shaketable.views.blocks import Block, Cell, Column, Entry, Picture, Sentenc
 from shaketable.views.images import to_data_uri
 from shaketable.views.numbers import format_share
 
-_CELLS = 8  # changed cells that are written out
+_WIDTH = 60  # characters of changed cells that are written out
 _ABOUT = (
     "Points that are wrong most often are shown in the first draw that was answered wrongly, those "
     "affected least in the first draw. Answer and confidence are those of this draw"
@@ -117,19 +117,22 @@ def _name_class(each: Redrawn, example: Example) -> str:
     return str(points.classes[points.y[example.place]])
 
 
-def _list_changes(data: Dataset, example: Example) -> str:
-    """Write the cells that changed, the largest changes first."""
+def _list_changes(data: Dataset, example: Example) -> Entry:
+    """Write the cells that changed, the largest changes first; pages show all on demand."""
     before, after = (
         np.asarray(x, np.float64).reshape(-1) for x in (example.clean, example.corrupted)
     )
     sizes = _measure_changes(data, before, after)
     order = [int(i) for i in np.argsort(-sizes, kind="stable") if sizes[i] > 0]
-    texts = []
-    for i in order[:_CELLS]:
-        change = _write_pair(_read_value(data, i, before[i]), _read_value(data, i, after[i]))
-        texts.append(f"{data.feature_name(i)}: {change}")
-    more = len(order) - len(texts)
-    return "; ".join([*texts, *([f"and {more} more"] if more else [])]) or "none"
+    texts = [
+        f"{data.feature_name(i)}: "
+        + _write_pair(_read_value(data, i, before[i]), _read_value(data, i, after[i]))
+        for i in order
+    ]
+    ends = np.cumsum([len(text) + 2 for text in texts])
+    shown = texts[: max(1, int((ends <= _WIDTH).sum()))]
+    more = [f"and {len(texts) - len(shown)} more"] if len(texts) > len(shown) else []
+    return Entry("; ".join([*shown, *more]) or "none", about="; ".join(texts) if more else "")
 
 
 def _measure_changes(data: Dataset, before: FloatArray, after: FloatArray) -> FloatArray:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from shaketable.findings.inputs.redrawn_view import show_redrawn
-from shaketable.views.blocks import Block, Cell, Column, Heading, Sentence, Table
+from shaketable.views.blocks import FEW, Block, Cell, Column, Heading, Sentence, Table, put_first
 
 if TYPE_CHECKING:
     from shaketable.findings.inputs.finding import FlippedInputs
@@ -34,15 +35,19 @@ def make_blocks(found: FlippedInputs) -> list[Block]:
         Column("confidence when wrong", "rate"),
     )
     ladder_rows: list[list[Cell]] = [
-        [label, ladder.levels[i].noise, share]
+        [label, ladder.levels[i].noise, share, _list_some(ladder.list_rows(size))]
         for label, ladder in found.ladders
-        for i, share in enumerate(ladder.shares.values())
+        for i, (size, share) in enumerate(ladder.shares.items())
     ]
     feature_rows: list[list[Cell]] = [
-        [f.label, f.feature, f.noise, len(f.rows), ", ".join(map(str, f.rows[:5]))]
-        for f in found.features
+        [f.label, f.feature, f.noise, len(f.rows), _list_some(f.rows)] for f in found.features
     ]
-    ladder_columns = Column("model"), Column("noise"), Column("points that flip", "rate")
+    ladder_columns = (
+        Column("model"),
+        Column("noise"),
+        Column("points that flip", "rate"),
+        Column("rows that this size is the first to flip"),
+    )
     feature_columns = (
         Column("model"),
         Column("feature"),
@@ -62,20 +67,21 @@ def make_blocks(found: FlippedInputs) -> list[Block]:
         Table("points that flip by noise in one feature", feature_columns, feature_rows, "detail"),
     ]
     return [
-        Heading("Which inputs flip?", "inputs", "Inputs"),
+        *put_first(_describe(found), Heading("Which inputs flip?", "inputs", "Inputs"), 2 * FEW),
         Sentence(_ABOUT, level="detail"),
-        *(Sentence(_describe(flips), label) for label, flips in first.items()),
         *([] if found.redrawn is None else show_redrawn(found.redrawn)),
         *(table for table in tables if table.rows),
     ]
 
 
 def _list_rows(flips: Flips) -> list[list[Cell]]:
-    points, confidence = flips.cell.points, flips.wrong_confidence
+    points, answers = flips.cell.points, flips.cell.answers
+    confidence = flips.wrong_confidence
     rows: list[list[Cell]] = []
     for i in flips.rank(_SHOWN):
-        code = None if flips.cell.answers is None else int(flips.wrong_answers[i])
-        answer = "" if code is None else "another class" if code < 0 else str(points.classes[code])
+        answer = ""
+        if answers is not None:
+            answer = str(answers.name(int(flips.wrong_answers[i]), points.classes))
         sure = None if confidence is None else float(confidence[i])
         label = str(points.classes[points.y[i]])
         row = str(int(points.rows[i]))
@@ -83,8 +89,44 @@ def _list_rows(flips: Flips) -> list[list[Cell]]:
     return rows
 
 
-def _describe(flips: Flips) -> str:
-    """Say how many points flip, and which class is affected least."""
-    right, flipped = int(flips.right_clean.sum()), int(flips.flipped.sum())
-    share = f"{flipped:,} of {right:,} points that are right when clean flip under {flips.noise}"
-    return f"{share}; class {flips.least_affected_class} is affected least"
+def _describe(found: FlippedInputs) -> list[Sentence]:
+    """Say of every model how many points flip, which do first, and by noise in which feature."""
+    labels = [label for label, _ in found.flips] + [each.label for each in found.features]
+    return [Sentence(text, s) for s in dict.fromkeys(labels) for text in _list_facts(found, s)]
+
+
+def _list_facts(found: FlippedInputs, label: str) -> Iterator[str]:
+    worst = next((each for name, each in found.flips if name == label), None)
+    feature = next((each for each in found.features if each.label == label), None)
+    if worst is not None:
+        least = f"class {worst.least_affected_class} is affected least"
+        yield f"{_count_flips(worst)} under {worst.noise}{_name_rows(worst.rows)}; {least}"
+    noises = {each.noise for _, each in found.flips}
+    for name, ladder in found.ladders:
+        flipping = [i for i, size in enumerate(ladder.sizes) if ladder.list_rows(size)]
+        if name == label and flipping and ladder.levels[0].noise in noises:
+            rows = ladder.list_rows(ladder.sizes[flipping[0]])
+            noise = ladder.levels[flipping[0]].noise
+            yield f"the first to flip do so at {noise}{_name_rows(rows)}"
+    if feature is not None:
+        what = f"noise in one feature flips most points if it is in {feature.feature}"
+        under = f"under {feature.noise}{_name_rows(feature.rows)}"
+        yield f"{what}: {_count_flips(feature.flips)} {under}"
+
+
+def _count_flips(flips: Flips) -> str:
+    count = f"{len(flips.rows):,} of {int(flips.right_clean.sum()):,}"
+    return f"{count} points that are right when clean flip"
+
+
+def _name_rows(rows: Sequence[int]) -> str:
+    return f", {'row' if len(rows) == 1 else 'rows'} {_list_some(rows)}" if rows else ""
+
+
+def _list_some(rows: Sequence[int]) -> str:
+    """Write the first five of some rows.
+
+    >>> _list_some([3]), _list_some([1, 2, 3, 4, 5, 6])
+    ('3', '1, 2, 3, 4, 5 …')
+    """
+    return ", ".join(map(str, rows[:5])) + (" …" if len(rows) > 5 else "")

@@ -27,11 +27,10 @@ def _draw_panel(found: Measures, name: str) -> Chart | None:
     if not rows:
         return None
     measure = values[0][1].measure
-    unit = ", per cent" if measure.is_share else ""
     dots = drawing.grouped_dots(
         rows,
         "noise",
-        title=f"{measure.title}{unit}",
+        title="per cent" if measure.is_share else "",  # the panel has the name
         scale=alt.Scale(
             domain=drawing.find_domain(rows, at_most=values[0][1].scale * measure.most)
         ),

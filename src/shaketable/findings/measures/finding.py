@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, TypedDict
 
-from shaketable.core.errors import InputError, UndefinedError
+from shaketable.core.errors import InputError, UndefinedError, either
 from shaketable.findings.confusion.finding import list_by_model
 from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups, get_model, label_models
@@ -315,7 +315,7 @@ def check_asked(name: str, label: str | None, clean: Sequence[Series]) -> None:
     if not clean:
         raise InputError(
             f"metric {name} needs what a fitted model answered, and the records keep hits alone; "
-            "evaluate with record='answers'"
+            "evaluate with " + either("--record answers", "record='answers'")
         )
     for series in clean:
         numbers.check_needs(series.first, name)

@@ -58,7 +58,10 @@ ExitCode = Literal[0, 1, 3]
 
 
 class DecisionJson(EstimateWithMethodJson):
-    """One requirement on one model, with what was measured, in per cent."""
+    """One requirement on one model, with what was measured, in per cent but for numbers.
+
+    Matthews correlation, log loss and Brier score are numbers.
+    """
 
     requirement: str
     metric: str
@@ -113,6 +116,8 @@ class Decision:
     """Number of groups that must meet it."""
     fewest: int | None = None
     """Points of the class or group that has the fewest; None for all points."""
+    smallest: str = ""
+    """Name of this class or group."""
 
     @property
     def outcome(self) -> Outcome:
@@ -169,20 +174,23 @@ class Decision:
 
     def json(self) -> DecisionJson:
         """Return its numbers, rates in per cent."""
-        of_points = self.unit == "points"
+        of_points, e = self.unit == "points", self.estimate
+        is_rate = self.requirement.is_rate
+        limit = self.requirement.limit
+        value = e.json() if is_rate else {"mean": e.value, "low": e.low, "high": e.high}
         return {
             "requirement": self.requirement.text,
             "metric": self.requirement.metric,
             "model": self.model,
             "under": self.under,
             "sign": self.requirement.sign,
-            "limit": round(100 * self.requirement.limit, 10),
+            "limit": round(100 * limit, 10) if is_rate else limit,
             "outcome": self.outcome,
             "part": self.part,
             "groups": self.groups,
-            **self.estimate.json(),
-            "confidence": round(100 * self.estimate.confidence, 10),
-            "method": self.estimate.method,
+            **value,
+            "confidence": round(100 * e.confidence, 10),
+            "method": e.method,
             "points": self.n,
             "runs": self.runs,
             "more_points": self.more if of_points else None,
@@ -348,6 +356,7 @@ def check(
                 entry.part,
                 entry.groups,
                 entry.fewest,
+                entry.smallest,
             )
             for requirement, entry in found
         ),
@@ -380,6 +389,7 @@ class Entry:
     part: str = ""
     groups: int = 1
     fewest: int | None = None
+    smallest: str = ""
 
 
 def list_entries(groups: RecordGroups, requirement: Requirement, store: str) -> list[Entry]:
@@ -419,9 +429,10 @@ def _make_entry(
     highest = requirement.sign == "<="
     worst = find_worst(found, highest=highest)
     part = next(p for p, e in zip(compared, found, strict=True) if e.value == worst.value)
-    known = [n for n in counts if n is not None]
+    known = [(n, each.name) for n, each in zip(counts, parts, strict=True) if n is not None]
+    fewest, smallest = min(known, default=(None, ""))
     n = part.take(first.source).first.n if len(parts) == 1 and part.name else first.first.n
-    return Entry(name, first, worst, n, part.name, len(parts), min(known, default=None))
+    return Entry(name, first, worst, n, part.name, len(parts), fewest, smallest)
 
 
 def _estimate_part(

@@ -265,6 +265,7 @@ _SUITES_OF_ERRORS = ("mce", "mce_15", "mce_xn", "mce_lp")
 
 _INSTEAD = {
     "mcv": "it has two numbers: require cv or mean_accuracy",
+    "flip_size": "it has one number per size: require error or relative_loss under a size",
     **dict.fromkeys(
         ("group_accuracy", "group_error_probability", "feature_losses"),
         "it has one number per group or feature: require accuracy, error or relative_loss",

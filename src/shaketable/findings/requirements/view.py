@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from shaketable.core.writing import write_beside
 from shaketable.findings.requirements.parts import FEW
-from shaketable.views.blocks import Block, Column, Sentence, Table
+from shaketable.views.blocks import Block, Column, Entry, Sentence, Table
 from shaketable.views.formats import Markdown
 from shaketable.views.numbers import format_full
 from shaketable.views.terminal import render
@@ -27,12 +27,17 @@ def make_blocks(check: Check) -> list[Block]:
             *map(Column, ("verdict", "to decide")),
         ),
         [
-            (d.requirement.text, d.model, _name_part(d), d.estimate, d.outcome, _count_more(d))
+            (d.requirement.text, d.model, _name_part(d), _show_value(d), d.outcome, _count_more(d))
             for d in check.decisions
         ],
         limit=len(check.decisions),
     )
     return [table, Sentence(describe_check(check))]
+
+
+def _show_value(decision: Decision) -> Entry:
+    """Return what was measured: in per cent, or as a number such as a log loss."""
+    return Entry(decision.estimate, kind="rate" if decision.requirement.is_rate else "number")
 
 
 def _name_part(decision: Decision) -> str:
@@ -49,7 +54,8 @@ def _count_more(decision: Decision) -> str:
     if decision.outcome != "inconclusive":
         return ""
     if not decision.has_enough:
-        return f"needs {FEW} points, got {decision.fewest}"
+        where = f" in {decision.smallest}" if decision.groups > 1 else ""
+        return f"needs {FEW} points{where}, got {decision.fewest}"
     if decision.more is None:
         return "at the limit"
     return f"{round_up(decision.more)} more {decision.unit}"
@@ -57,7 +63,10 @@ def _count_more(decision: Decision) -> str:
 
 def describe_decision(decision: Decision) -> str:
     """Say whether a requirement is met, what was measured, and what would decide it."""
-    numbers = format_full(decision.estimate).replace(" (", ", ").rstrip(")")
+    e = decision.estimate
+    numbers = format_full(e).replace(" (", ", ").rstrip(")")
+    if not decision.requirement.is_rate:
+        numbers = f"{e.value:.4g}, {100 * e.confidence:g} % interval {e.low:.4g} to {e.high:.4g}"
     if decision.requirement.is_difference:
         numbers = numbers.replace(" %", " percentage points", 1)
     at = f" for {part}" if (part := _describe_part(decision)) else ""
@@ -68,7 +77,7 @@ def describe_decision(decision: Decision) -> str:
 def describe_more(decision: Decision) -> str:
     """Say how many more points would decide an inconclusive requirement."""
     if not decision.has_enough:
-        what = "the smallest group has" if decision.groups > 1 else "it has"
+        what = f"{decision.smallest} has" if decision.groups > 1 else "it has"
         points = f"{decision.fewest} point{'' if decision.fewest == 1 else 's'}"
         return f"{what} {points}, and at least {FEW} are needed"
     if decision.more is None:

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from shaketable.views.blocks import Block, Cell, Chart, Column, Entry, Heading, Sentence, Table
+from shaketable.views.blocks import (
+    FEW,
+    Block,
+    Cell,
+    Chart,
+    Column,
+    Entry,
+    Heading,
+    Sentence,
+    Table,
+    put_first,
+)
 from shaketable.views.numbers import format_percent, say_below
 from shaketable.views.text import join_distinct
 
@@ -30,23 +41,41 @@ _CHART = (
 def make_blocks(boards: Sequence[GroupBoard]) -> list[Block]:
     """Return one part per column, and classes last.
 
-    Tables of classes are details unless a column was named to group by, too.
+    Tables of classes are details unless a column was named to group by, too. What is said of
+    classes, or of all columns if they are few, comes first.
     """
+    by_class = [board for board in boards if board.is_class]
+    few = (some for some in (boards, by_class) if sum(len(b.models) for b in some) <= FEW)
+    first = next(few, ())
     several = len({board.data for board in boards}) > 1
     is_detail = all(board.is_class for board in boards)
     parts = [
         block
         for board in boards
-        for block in _show_board(board, board.data if several else "", is_detail=is_detail)
+        for block in _show_board(
+            board,
+            [] if board in first else _answer(board),
+            board.data if several else "",
+            is_detail=is_detail,
+        )
     ]
     return [
-        Heading("Which class or group has the most errors?", "groups", "Groups"),
+        *put_first(
+            [answer for board in first for answer in _answer(board)],
+            Heading("Which class or group has the most errors?", "groups", "Groups"),
+        ),
         Sentence(_ABOUT, level="detail"),
         *parts,
     ]
 
 
-def _show_board(board: GroupBoard, data: str, *, is_detail: bool) -> list[Block]:
+def _answer(board: GroupBoard) -> list[Sentence]:
+    return [Sentence(describe_model(model), model.label) for model in board.models]
+
+
+def _show_board(
+    board: GroupBoard, said: Sequence[Sentence], data: str, *, is_detail: bool
+) -> list[Block]:
     def draw() -> drawing.Chart:
         from shaketable.findings.subgroups.charts import groups_chart  # slow to import
 
@@ -76,7 +105,7 @@ def _show_board(board: GroupBoard, data: str, *, is_detail: bool) -> list[Block]
     unseen = f"no test point is of {board.by} {', '.join(board.unseen)}: nothing is known about it"
     return [
         Heading(f"By {board.by}{on_data}", level="detail"),
-        *(Sentence(describe_model(model), model.label) for model in board.models),
+        *said,
         Chart(draw, _CHART),
         table,
         *([Sentence(left_out, tone="quiet", level=table.level)] if more > 0 else []),
