@@ -10,7 +10,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from shaketable.core.browsers import print_page
 from shaketable.core.errors import InputError
+from shaketable.core.options import PAGE_ENDINGS
 from shaketable.core.writing import write_beside
 from shaketable.views import drawing, web
 from shaketable.views.blocks import (
@@ -32,9 +34,6 @@ from shaketable.views.blocks import (
     split_cell,
 )
 from shaketable.views.text import make_all_visible
-
-ENDINGS = (".html", ".htm")
-"""Endings of the files that a page can be written to."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,8 @@ def write_blocks(
     Parameters
     ----------
     path
-        File to write; an older file is replaced.
+        File to write; an older file is replaced. An installed Chromium prints it if it ends in
+        ``.pdf``.
     blocks
         In their order. A heading with a place begins a section; that of the place ``method`` ends
         the page, and gets all definitions, and how the estimates were computed.
@@ -79,9 +79,9 @@ def write_blocks(
         The path of the page.
     """
     path = Path(path)
-    if path.suffix.lower() not in ENDINGS:
+    if path.suffix.lower() not in PAGE_ENDINGS:
         raise InputError(
-            f"a page's file must end in {' or '.join(ENDINGS)}, got {str(path)!r}; rename it"
+            f"a page's file must end in {', '.join(PAGE_ENDINGS)}, got {str(path)!r}; rename it"
         )
     blocks = [*number_places(blocks)]
     headline, sections = make_sections(blocks)
@@ -106,7 +106,10 @@ def write_blocks(
         models=[*dict.fromkeys(_list_models(blocks))],
     )
     with write_beside(path, "report") as beside:
-        beside.write_text(page, encoding="utf-8")
+        if path.suffix.lower() == ".pdf":
+            print_page(page, beside)
+        else:
+            beside.write_text(page, encoding="utf-8")
     return path
 
 
