@@ -159,15 +159,15 @@ def _prepare(block: Block, names: Iterator[str]) -> Markup:
     if isinstance(block, Chart):
         content["figures"] = [replace(figure, id=next(names)) for figure in _make_figures(block)]
     elif isinstance(block, Table):
-        columns = [block.columns[i] for i in block.used]
+        used = block.used
+        columns = [block.columns[i] for i in used]
         content["headings"] = [
             (name_column(c, has_units=True), "text" if c.kind == "text" else "") for c in columns
         ]
         longest = max((len(name) for name, _ in content["headings"]), default=0)
         content["tall"] = block.is_matrix and len(columns) > 6 and longest > 6
         content["rows"] = [
-            [_Cell.of(row[i], block.columns[i]) for i in block.used]
-            for row in block.rows[: block.limit]
+            [_Cell.of(row[i], block.columns[i]) for i in used] for row in block.rows[: block.limit]
         ]
     elif isinstance(block, Images):
         content["beneath"] = web.name_beneath(block.beneath)
@@ -196,7 +196,7 @@ class _Cell:
         entry = cell if isinstance(cell, Entry) else Entry(cell)
         picture = entry.value if isinstance(entry.value, Picture) else None
         styles = {
-            "text": column.kind == "text",
+            "text": column.kind == "text" and picture is not None,
             "wrap": column.kind == "text" and picture is None,
             "shown": entry.shown,
             "place": picture is not None,
@@ -229,6 +229,9 @@ def _to_spec(chart: drawing.Chart) -> dict[str, Any]:
     # charts are checked against the Vega-Lite schema by the tests; here that would take longer
     # than all numbers of a report
     spec: dict[str, Any] = make_all_visible(chart.to_dict(validate=False))
+    for rows in spec["datasets"].values():
+        for row in rows:
+            row.update((k, float(f"{v:.7g}")) for k, v in row.items() if type(v) is float)
     return spec
 
 

@@ -36,6 +36,12 @@ function countColumns(spec, width) {
   return Math.max(1, Math.floor(width / Math.min(LETTER * longest + 40, width)));
 }
 
+// Colours repeat: a legend of many models tells nothing, and pointing at a mark names its model.
+function hasLegend(chart) {
+  return chart.figure.closest(".panels") === null
+    && new Set(Object.values(chart.spec.datasets ?? {}).flat().map((row) => row.model)).size <= 21;
+}
+
 async function draw(chart, mends = {}) {
   const { figure, plot, spec } = chart;
   const width = plot.clientWidth;
@@ -45,9 +51,9 @@ async function draw(chart, mends = {}) {
   );
   const shown = { ...spec, datasets };
   if (mends.height && typeof spec.height === "number") shown.height = Math.max(spec.height, mends.height);
-  const inPanels = figure.closest(".panels") !== null;
+  const room = Math.max(100, width - 90); // beside the labels of an axis
   const legend = {
-    ...theme?.legend, columns: countColumns(spec, width), labelLimit: Math.max(80, width - 40), disable: inPanels,
+    ...theme?.legend, columns: countColumns(spec, room), labelLimit: room - 30, disable: !hasLegend(chart),
   };
   if (!spec.config) shown.config = { ...theme, legend };
   try {
@@ -230,9 +236,10 @@ for (const chart of charts) {
 // ---- boxes that scroll ----
 
 function markScrolling(within = document) {
-  for (const box of within.querySelectorAll(".scroll, .chart")) {
-    const over = box.scrollWidth - box.clientWidth;
-    const sides = [box.scrollLeft > 1 && "left", box.scrollLeft < over - 1 && "right"].filter(Boolean);
+  const boxes = [...within.querySelectorAll(":is(.scroll, .chart)")].filter((box) => box.checkVisibility());
+  const found = boxes.map((box) => [box, box.scrollLeft, box.scrollWidth - box.clientWidth]);
+  for (const [box, at, over] of found) { // all is read before anything is changed
+    const sides = [at > 1 && "left", at < over - 1 && "right"].filter(Boolean);
     box.parentElement.dataset.more = over > 1 ? sides.join(" ") : "";
     if (over > 1) box.tabIndex = 0;
     else box.removeAttribute("tabindex");
@@ -271,7 +278,7 @@ function readCell(cell) {
 
 function hideModels() {
   for (const row of document.querySelectorAll("section tbody tr, header tbody tr")) {
-    row.hidden = [...row.querySelectorAll("th, td.text")].some((cell) => namesHidden(readCell(cell)));
+    row.hidden = [...row.querySelectorAll("th, td.wrap")].some((cell) => namesHidden(readCell(cell)));
   }
   for (const table of document.querySelectorAll("section table, header table")) {
     const away = [...table.tHead.rows[0].cells].map((cell) => namesHidden(cell.textContent));
