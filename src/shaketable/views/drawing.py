@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -18,6 +17,7 @@ import numpy as np
 from shaketable.core.errors import InputError
 from shaketable.core.writing import write_beside
 from shaketable.statistics.estimate import Estimate
+from shaketable.views import web
 from shaketable.views.text import make_all_visible, to_one_line
 
 Chart: TypeAlias = (
@@ -28,7 +28,7 @@ Row: TypeAlias = dict[str, Any]
 WIDTH, HEIGHT = 620, 300
 
 FORMATS: Mapping[str, dict[str, Any]] = {
-    ".html": {"format": "html", "inline": True},  # needs no network
+    ".html": {"format": "html"},  # needs no network
     ".json": {"format": "json"},
     ".pdf": {"format": "pdf"},
     ".png": {"format": "png", "scale_factor": 2},  # sharp on every screen
@@ -36,17 +36,11 @@ FORMATS: Mapping[str, dict[str, Any]] = {
 }
 """Endings of the files that a chart can be saved as, with Altair's arguments."""
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a8820b", "#5a6ad0", "#767d88")
-"""Colours that colour-blind readers can distinguish, on white and on black."""
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#6b4e00", "#3b2fa0", "#3f454d")
+"""Colours that colour-blind readers can distinguish, on white; pages have others on black."""
 
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke")
 """Shapes of points that go with `COLOURS`."""
-
-POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
-    "img-src data:"
-)
-"""Content security policy of every page with charts: it draws them, and fetches nothing."""
 
 _DEFAULT = alt.Scale()
 _RAMP = ((0x4F, 0x6F, 0xD8), (0xB8, 0x4C, 0x9E), (0xE8, 0x7A, 0x30))
@@ -359,7 +353,7 @@ def save_chart(chart: Chart, path: str | Path) -> Path:
     chart, options = _make_visible(chart), FORMATS[path.suffix.lower()]
     with write_beside(path, "chart") as beside:
         if options["format"] == "html":
-            beside.write_text(_make_page(chart, **options), encoding="utf-8")
+            beside.write_text(_make_page(chart), encoding="utf-8")
         elif options["format"] == "svg":
             beside.write_text(_make_svg(chart), encoding="utf-8")
         else:
@@ -389,19 +383,14 @@ def _make_visible(chart: Chart) -> Chart:
     return chart if shown == spec else type(chart).from_dict(shown, validate=False)
 
 
-class _ScriptEncoder(json.JSONEncoder):
-    """Writes JSON that can stand in a script of a page: no text in it can end the script."""
-
-    def encode(self, o: Any) -> str:
-        """Return JSON in ASCII, so without U+2028 and U+2029, and without ``<``."""
-        return super().encode(o).replace("<", r"\u003c")
-
-
-def _make_page(chart: Chart, **options: Any) -> str:
+def _make_page(chart: Chart) -> str:
     """HTML page that draws a chart, with its scripts inside; it may not fetch anything."""
-    page = io.StringIO()
-    chart.save(page, **options, json_kwds={"cls": _ScriptEncoder})
-    before, head, after = page.getvalue().partition("<head>")
-    assert head, "Altair's page has a head"
-    meta = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-    return f"{before}{head}\n  {meta}{after}"
+    spec = chart.to_dict(validate=False)
+    about = _describe(chart) or _write_title(spec) or "chart"
+    return web.fill_page("chart.html.j2", has_charts=True, title=about, about=about, spec=spec)
+
+
+def _write_title(spec: dict[str, Any]) -> str:
+    title = spec.get("title", "")
+    text = title.get("text", "") if isinstance(title, dict) else title
+    return text if isinstance(text, str) else " ".join(text)

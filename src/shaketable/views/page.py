@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-import altair as alt
-import jinja2
-import vl_convert
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
+from shaketable.core.browsers import print_page
 from shaketable.core.errors import InputError
+from shaketable.core.options import PAGE_ENDINGS
 from shaketable.core.writing import write_beside
-from shaketable.views import drawing
+from shaketable.views import drawing, web
 from shaketable.views.blocks import (
     Bar,
     Block,
+    Cards,
     Cell,
     Chart,
     Column,
     Definition,
     Entry,
     Heading,
+    Images,
     Picture,
     Table,
     collect_methods,
@@ -34,15 +33,7 @@ from shaketable.views.blocks import (
     number_places,
     split_cell,
 )
-from shaketable.views.text import (
-    begin_sentence,
-    end_sentence,
-    make_all_visible,
-    make_visible,
-)
-
-ENDINGS = (".html", ".htm")
-"""Endings of the files that a page can be written to."""
+from shaketable.views.text import make_all_visible
 
 
 @dataclass(frozen=True)
@@ -72,7 +63,8 @@ def write_blocks(
     Parameters
     ----------
     path
-        File to write; an older file is replaced.
+        File to write; an older file is replaced. An installed Chromium prints it if it ends in
+        ``.pdf``.
     blocks
         In their order. A heading with a place begins a section; that of the place ``method`` ends
         the page, and gets all definitions, and how the estimates were computed.
@@ -87,38 +79,37 @@ def write_blocks(
         The path of the page.
     """
     path = Path(path)
-    if path.suffix.lower() not in ENDINGS:
+    if path.suffix.lower() not in PAGE_ENDINGS:
         raise InputError(
-            f"a page's file must end in {' or '.join(ENDINGS)}, got {str(path)!r}; rename it"
+            f"a page's file must end in {', '.join(PAGE_ENDINGS)}, got {str(path)!r}; rename it"
         )
     blocks = [*number_places(blocks)]
     headline, sections = make_sections(blocks)
-    has_charts = any(isinstance(block, Chart) for block in blocks)
-    page = (
-        _environment()
-        .get_template("frame.html.j2")
-        .render(
-            title=title,
-            lead=lead,
-            notes=notes,
-            headline=headline,
-            sections=[s for s in sections if s.parts or s.place == "method"],
-            definitions=[block for block in blocks if isinstance(block, Definition)],
-            methods=collect_methods(blocks),
-            theme=drawing.make_theme(
-                ink="var(--ink)",
-                faint="var(--faint)",
-                grid="var(--line)",
-                background="transparent",
-                colours=[f"var(--c{i})" for i in range(1, len(drawing.COLOURS) + 1)],
-            ),
-            policy=drawing.POLICY,
-            has_charts=has_charts,
-            vega=_bundle_vega() if has_charts else "",
-        )
+    page = web.fill_page(
+        "frame.html.j2",
+        has_charts=any(isinstance(block, Chart) for block in blocks),
+        beneath=[block.beneath for block in blocks if isinstance(block, Images) and block.beneath],
+        title=title,
+        lead=lead,
+        notes=notes,
+        headline=headline,
+        sections=[s for s in sections if s.parts or s.place == "method"],
+        definitions=[block for block in blocks if isinstance(block, Definition)],
+        methods=collect_methods(blocks),
+        theme=drawing.make_theme(
+            ink="var(--ink)",
+            faint="var(--faint)",
+            grid="var(--line)",
+            background="transparent",
+            colours=[f"var(--c{i})" for i in range(1, len(drawing.COLOURS) + 1)],
+        ),
+        models=[*dict.fromkeys(_list_models(blocks))],
     )
     with write_beside(path, "report") as beside:
-        beside.write_text(page, encoding="utf-8")
+        if path.suffix.lower() == ".pdf":
+            print_page(page, beside)
+        else:
+            beside.write_text(page, encoding="utf-8")
     return path
 
 
@@ -136,6 +127,17 @@ def make_sections(
         elif not isinstance(block, Definition):
             sections[-1].parts.append(_prepare(block, number))
     return headline, sections
+
+
+def _list_models(blocks: Iterable[Block]) -> Iterator[str]:
+    """Yield what tables and cards call models, which the page's reader may hide."""
+    for block in blocks:
+        if isinstance(block, Cards):
+            yield from (card.title for card in block.cards)
+        elif isinstance(block, Table):
+            named = [i for i, c in enumerate(block.columns) if c.heading in ("model", "models")]
+            for row in block.rows:
+                yield from (split_cell(row[i], block.columns[i])[0] for i in named)
 
 
 @dataclass
@@ -157,18 +159,20 @@ def _prepare(block: Block, names: Iterator[str]) -> Markup:
     if isinstance(block, Chart):
         content["figures"] = [replace(figure, id=next(names)) for figure in _make_figures(block)]
     elif isinstance(block, Table):
-        columns = [block.columns[i] for i in block.used]
+        used = block.used
+        columns = [block.columns[i] for i in used]
         content["headings"] = [
             (name_column(c, has_units=True), "text" if c.kind == "text" else "") for c in columns
         ]
         longest = max((len(name) for name, _ in content["headings"]), default=0)
         content["tall"] = block.is_matrix and len(columns) > 6 and longest > 6
         content["rows"] = [
-            [_Cell.of(row[i], block.columns[i]) for i in block.used]
-            for row in block.rows[: block.limit]
+            [_Cell.of(row[i], block.columns[i]) for i in used] for row in block.rows[: block.limit]
         ]
+    elif isinstance(block, Images):
+        content["beneath"] = web.name_beneath(block.beneath)
     name = type(block).__name__.lower()
-    macros = _environment().get_template("blocks.html.j2").module
+    macros = web.get_environment().get_template("blocks.html.j2").module
     return Markup(getattr(macros, name)(**content))
 
 
@@ -179,7 +183,6 @@ class _Cell:
     text: str
     small: list[str]
     style: str
-    heat: float | None = None
     picture: Picture | None = None
     about: str = ""
     tone: str | None = None
@@ -193,15 +196,15 @@ class _Cell:
         entry = cell if isinstance(cell, Entry) else Entry(cell)
         picture = entry.value if isinstance(entry.value, Picture) else None
         styles = {
-            "text": column.kind == "text",
+            "text": column.kind == "text" and picture is not None,
             "wrap": column.kind == "text" and picture is None,
             "shown": entry.shown,
             "place": picture is not None,
-            "heat": entry.heat is not None,
+            f"heat heat-{round(web.HEATS * (entry.heat or 0))}": entry.heat is not None,
         }
         style = " ".join(name for name, holds in styles.items() if holds)
         missing = "–" if column.kind != "text" and picture is None else ""
-        shown = entry.heat, picture, entry.about, entry.tone, entry.bar, entry.place
+        shown = picture, entry.about, entry.tone, entry.bar, entry.place
         return cls(text or missing, small, style, *shown)
 
 
@@ -226,6 +229,9 @@ def _to_spec(chart: drawing.Chart) -> dict[str, Any]:
     # charts are checked against the Vega-Lite schema by the tests; here that would take longer
     # than all numbers of a report
     spec: dict[str, Any] = make_all_visible(chart.to_dict(validate=False))
+    for rows in spec["datasets"].values():
+        for row in rows:
+            row.update((k, float(f"{v:.7g}")) for k, v in row.items() if type(v) is float)
     return spec
 
 
@@ -243,39 +249,3 @@ def _make_panel(
             "datasets": {name: rows for name, rows in datasets.items() if name in named},
         }
     )
-
-
-@cache
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("shaketable.views"),
-        autoescape=True,
-        finalize=lambda value: make_visible(value) if type(value) is str else value,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    filters: dict[str, Callable[..., Any]] = {
-        "stop": end_sentence,
-        "capital": begin_sentence,
-        "card": lambda card: split_cell(card.value, Column(card.name, card.kind)),
-        "lower_marks": _lower_marks,
-    }
-    environment.filters |= filters
-    return environment
-
-
-def _lower_marks(formula: str) -> Markup:
-    """Write what stands in ``_{…}`` lower."""
-    return Markup(re.sub(r"_\{(.*?)\}", r"<sub>\1</sub>", str(escape(formula))))
-
-
-@cache
-def _bundle_vega() -> Markup:
-    """Bundle the code that draws the charts, if possible in the version they are written for."""
-    snippet = "window.vegaEmbed = vegaEmbed;"
-    try:
-        code = vl_convert.javascript_bundle(snippet, alt.SCHEMA_VERSION.rpartition(".")[0])
-    except (RuntimeError, ValueError):  # it has no such version
-        code = vl_convert.javascript_bundle(snippet)
-    return Markup(code.replace("</script", "<\\/script").replace("<!--", "<\\!--"))
