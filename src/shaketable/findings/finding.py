@@ -73,6 +73,7 @@ FINDINGS: Registry[FindingKind] = Registry(
     "finding",
     admit=_admit,
     homes=(
+        "shaketable.findings.summary.finding",
         "shaketable.findings.mscr.finding",
         "shaketable.findings.stopping.finding",
         "shaketable.findings.risk.finding",

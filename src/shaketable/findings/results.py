@@ -190,7 +190,7 @@ def find(
     findings = {
         name: finding
         for name, kind in kinds.items()
-        if (finding := _call(name, "find()", lambda kind=kind: kind.find(groups))) is not None
+        if (finding := _call(name, "find()", lambda kind=kind: groups.take(kind.find))) is not None
     }
     if groups.with_most_copies is not groups and findings.keys() & {"regimes", "correlation"}:
         notes = (*notes, "training regimes and correlations are those with the largest k alone")

@@ -1,0 +1,172 @@
+"""The largest problems: what the other findings show to cost accuracy, or to be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shaketable.findings.confidence.finding import find as find_confidence
+from shaketable.findings.confidence.numbers import SURE
+from shaketable.findings.confusion.finding import find as find_confusion
+from shaketable.findings.features.finding import find as find_features
+from shaketable.findings.groups import RecordGroups
+from shaketable.findings.series import Series
+from shaketable.findings.subgroups.finding import find as find_subgroups
+from shaketable.findings.summary.numbers import Board, Line
+from shaketable.statistics.difference import is_shown
+from shaketable.statistics.estimate import Estimate
+from shaketable.views.numbers import format_entry, format_percent, format_share
+
+if TYPE_CHECKING:
+    from shaketable.findings.requirements.check import Decision
+
+MOST = 5
+"""Problems that are listed at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Something that the data show to be wrong with a model."""
+
+    kind: str
+    """What it is, such as ``worst corruption``."""
+    label: str
+    """Label of the model."""
+    text: str
+    """What is wrong, as a sentence that begins with the model."""
+    place: str
+    """Section that has more about it."""
+    size: Estimate | None = None
+    """Accuracy lost, or errors in excess, as a fraction; None for what comes before all sizes."""
+
+
+def list_problems(
+    groups: RecordGroups, boards: list[Board], decisions: tuple[Decision, ...] = ()
+) -> list[Problem]:
+    """Return the problems that are shown, the largest first, at most `MOST`.
+
+    Requirements that are not met come first, then models that guess; then, by percentage points,
+    the largest problem of every kind, and if there is room, the next ones.
+    """
+    found = [*_list_all(groups, boards, decisions)]
+    found.sort(key=lambda p: 2.0 if p.size is None else p.size.value, reverse=True)
+    largest = {problem.kind: problem for problem in reversed(found)}  # the first of each kind
+    is_first = {id(p) for p in found if p.size is None or largest[p.kind] is p}
+    kept = sorted(found, key=lambda p: id(p) not in is_first)[:MOST]
+    return [problem for problem in found if problem in kept]
+
+
+def _list_all(
+    groups: RecordGroups, boards: list[Board], decisions: tuple[Decision, ...]
+) -> Iterator[Problem]:
+    for decision in decisions:
+        if decision.outcome == "not met":
+            text = str(decision)
+            yield Problem("failed requirement", decision.model, text, "requirements")
+    lines = {id(line.clean): line for board in boards for line in board.lines}
+    yield from (_describe_guess(line) for line in lines.values() if line.is_guessing)
+    yield from _list_losses(boards)
+    yield from _list_groups(groups)
+    yield from _list_features(groups)
+    yield from _list_turns(groups)
+    yield from _list_excesses(groups)
+
+
+def _describe_guess(line: Line) -> Problem:
+    place = "accuracy" if line.clean.first.train_epsilon is None else "study"
+    share = format_percent(line.clean.accuracy)
+    text = f"{line.label} hardly knows the classes: its accuracy on clean points is {share}"
+    return Problem("near guessing", line.label, text, place)
+
+
+def _list_losses(boards: list[Board]) -> Iterator[Problem]:
+    """Yield losses at eps_min, and those under the worst corruption of all."""
+    seen: set[tuple[str, int]] = set()
+    for board in boards:
+        for line in board.lines:
+            s, worst = line.series, line.worst
+            if board.basis.name == "eps_min" and s is not None and line.verdict == "loses accuracy":
+                loss = s.accuracy_change.subtract_from(0)
+                text = f"{_say_loss(line.label, loss, line.under, s)}; this loss is avoidable"
+                yield Problem("avoidable loss", line.label, text, "verdict", loss)
+            if worst is None or worst.series is s or (line.label, id(worst.series)) in seen:
+                continue
+            seen.add((line.label, id(worst.series)))
+            loss = worst.series.accuracy_change.subtract_from(0)
+            if loss.value > 0 and is_shown(loss, worst.number):
+                text = _say_loss(line.label, loss, worst.noise, worst.series)
+                yield Problem("worst corruption", line.label, text, worst.place, loss)
+
+
+def _say_loss(label: str, loss: Estimate, noise: str, series: Series) -> str:
+    clean, noisy = (format_percent(s.accuracy) for s in (series.on_clean, series))
+    return f"{label} loses {_say_points(loss)} of accuracy under {noise}, from {clean} to {noisy}"
+
+
+def _say_points(size: Estimate) -> str:
+    return f"{format_entry(size)} percentage points"
+
+
+def _list_groups(groups: RecordGroups) -> Iterator[Problem]:
+    found = groups.take(find_subgroups)
+    for board in found.boards if found else ():
+        for model in board.models:
+            breakdown = model.chosen
+            worst = breakdown.worst
+            if worst.gap is None or not worst.shown or worst.gap.value >= 0:
+                continue
+            under = "on clean points" if breakdown is model.clean else f"under {breakdown.noise}"
+            size = worst.gap.subtract_from(0)
+            text = (
+                f"{model.label} is right less often in {board.by} {worst.label} than elsewhere, by "
+                f"{_say_points(size)}, {under}"
+            )
+            kind = "worst class" if board.is_class else f"worst group by {board.by}"
+            yield Problem(kind, model.label, text, "groups", size)
+
+
+def _list_features(groups: RecordGroups) -> Iterator[Problem]:
+    found = groups.take(find_features)
+    for board in found.boards if found else ():
+        for model in board.models:
+            top = model.losses[0]
+            if top.shown:
+                text = (
+                    f"{model.label} loses {_say_points(top.value)} of accuracy under "
+                    f"{model.noise} in {top.feature} alone"
+                )
+                yield Problem("fragile feature", model.label, text, "features", top.value)
+
+
+def _list_turns(groups: RecordGroups) -> Iterator[Problem]:
+    found = groups.take(find_confusion)
+    for model in found.models if found else ():
+        turns = [
+            (turn.growth, turn, confusion.noise)
+            for confusion in model.corrupted
+            for turn in confusion.turns
+            if turn.shown and turn.growth is not None
+        ]
+        if turns:
+            size, turn, noise = max(turns, key=lambda each: each[0].value)
+            text = (
+                f"{model.label} takes class {turn.true} for {turn.answered} more often under "
+                f"{noise}: in {format_share(turn.noisy)} of its answers, {_say_points(size)} more "
+                "than on clean points"
+            )
+            yield Problem("worst confusion", model.label, text, "confusion", size)
+
+
+def _list_excesses(groups: RecordGroups) -> Iterator[Problem]:
+    found = groups.take(find_confidence)
+    models = found.models if found else ()
+    judged = sum(len(model.all) for model in models)
+    for model in models:
+        top = max(model.all, key=lambda each: each.numbers.excess.value)
+        size = top.numbers.excess
+        if size.value > 0 and is_shown(size, judged):
+            text = f"{model.label} is surer than it is right, by {_say_points(size)} {top.place}"
+            if share := top.numbers.sure_errors.value:
+                text += f": {format_share(share)} of its answers are sure (above {SURE}) and wrong"
+            yield Problem("too sure", model.label, text, "confidence", size)

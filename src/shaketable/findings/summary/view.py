@@ -1,0 +1,214 @@
+"""What is said first: verdicts in a table, the ranking in words, problems and their pictures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from shaketable.findings.comparison.ranking import say_data
+from shaketable.findings.mce.finding import find as find_suite_errors
+from shaketable.findings.mscr.finding import find as find_robustness
+from shaketable.findings.mscr.view import chart_accuracies
+from shaketable.findings.risk.finding import is_bounded
+from shaketable.findings.summary.numbers import MARGIN, Board, Line, Verdict, Worst
+from shaketable.statistics.estimate import Estimate
+from shaketable.views.blocks import (
+    Bar,
+    Block,
+    Cell,
+    Chart,
+    Column,
+    Definition,
+    Entry,
+    Heading,
+    Sentence,
+    Table,
+    Tone,
+)
+from shaketable.views.numbers import format_percent, say_below
+
+if TYPE_CHECKING:
+    from shaketable.findings.mce.scores import Scoreboard
+    from shaketable.findings.requirements.check import Decision
+    from shaketable.findings.summary.finding import Summary
+    from shaketable.views import drawing
+
+MAX_ROWS = 20
+"""Models in a table; of more, those with the most accuracy left are shown."""
+
+_TONES: dict[Verdict, Tone] = {
+    "robust as far as shown": "kept",
+    "loses accuracy": "lost",
+    "inconclusive": "open",
+}
+_RULES = (
+    "loses accuracy: the 95 % interval of the change of accuracy is below 0; robust as far as "
+    f"shown: it is above −{100 * MARGIN:g} % and reaches 0 or more; inconclusive: else"
+)
+_ABOUT = (
+    "The change is the MSCR where noise of size eps_min was measured; else the mean over a suite "
+    "minus the accuracy on clean points, paired, in percentage points; else that under the "
+    "smallest size of every noise, the worst of which counts. Of several noises, the interval "
+    "holds for all together (Bonferroni). A model whose clean accuracy is near guessing has "
+    "nothing to lose, so it is not called robust."
+)
+_ORDER = (
+    "Problems are those that are shown with 95 % confidence, together with all others of their "
+    "kind: requirements that are not met, then the largest of every kind by percentage points."
+)
+_NONE = (
+    "none is shown: no loss under a corruption, no class, group, feature or confusion that stands "
+    "out, and no model that is surer than right; smaller ones may take more points to show"
+)
+_HEAT = (
+    "Share of wrong answers of every model, on one scale of colours; the kinds of corruption with "
+    "the most wrong answers on average are at the top."
+)
+
+
+def make_blocks(found: Summary) -> list[Block]:
+    """Return verdicts and rankings at the top, then problems with their pictures."""
+    problems = [
+        Sentence(p.text, f"{i}. {p.kind}", place=p.place) for i, p in enumerate(found.problems, 1)
+    ]
+    rankings = say_data(found.rankings)
+    return [
+        *(block for board in found.boards for block in _show_board(board, found.decisions)),
+        *(Sentence(r.words, r.under, level="headline", place="comparison") for r in rankings),
+        Heading("What are the largest problems?", "summary", "Problems"),
+        *(problems or [Sentence(_NONE, tone="quiet")]),
+        Sentence(_ORDER, level="detail", tone="quiet"),
+        *_draw(found),
+        Definition(_RULES, _ABOUT),
+    ]
+
+
+def _draw(found: Summary) -> Iterator[Block]:
+    robustness = found.groups.take(find_robustness)
+    if robustness and (chart := chart_accuracies(robustness.fitted)):
+        yield chart
+    errors = found.groups.take(find_suite_errors)
+    for board in errors.boards if errors else ():
+        if board.levels > 1:
+            yield _draw_heat(board)
+
+
+def _draw_heat(board: Scoreboard) -> Chart:
+    def draw() -> drawing.Chart:
+        from shaketable.findings.summary.charts import heat_map  # slow to import
+
+        return heat_map(board)
+
+    return Chart(draw, _HEAT, min_width=560)
+
+
+def _show_board(board: Board, decisions: Sequence[Decision]) -> Iterator[Block]:
+    lines = board.lines if len(board.lines) <= MAX_ROWS else board.ordered
+    basis = board.basis
+    of_suite = basis.name == "suite"
+    wrong = "wrong answer at eps_min" if basis.name == "eps_min" else "wrong answer"
+    draw_bar = _make_bars(board)
+    yield Table(
+        _name_board(board),
+        (
+            Column("model"),
+            Column("verdict"),
+            Column("clean accuracy", "rate"),
+            Column(basis.heading, basis.kind, "%" if basis.kind == "change" else None),
+            Column("against clean", "points", quantity="change of accuracy over a suite"),
+            Column(wrong, "bound", quantity="probability of a wrong answer"),
+            Column("hurts most"),
+            Column("requirements"),
+        ),
+        [
+            [
+                line.label,
+                _show_verdict(line),
+                line.clean.accuracy.value,
+                _show_value(line, draw_bar(line)),
+                line.change if of_suite else None,
+                _show_error(line),
+                _show_worst(line.worst),
+                _count_met(line, decisions),
+            ]
+            for line in lines
+        ],
+        level="headline",
+        limit=MAX_ROWS,
+        what="models",
+    )
+    if len(lines) > MAX_ROWS:
+        counts = Counter(line.verdict for line in lines)
+        parts = ", ".join(f"{counts[v]} {v}" for v in _TONES if counts[v])
+        yield Sentence(f"of {len(lines)} models: {parts}", level="headline")
+
+
+def _name_board(board: Board) -> str:
+    names = {
+        "eps_min": "verdict by the MSCR, the change of accuracy under noise of size eps_min",
+        "suite": f"verdict by suite {board.basis.suite}",
+        "weakest": "verdict by the weakest noise: accuracy minus that on clean points",
+    }
+    return f"{names[board.basis.name]}, {board.data}"
+
+
+def _show_verdict(line: Line) -> Entry:
+    note = "near guessing" if line.is_guessing else "undefined" if line.change is None else ""
+    return Entry(line.verdict, note, tone=_TONES[line.verdict])
+
+
+def _show_value(line: Line, bar: Bar | None) -> Cell:
+    if line.value is None:
+        return None
+    of_several = line.candidates > 1
+    note = f"{line.under}, the worst of {line.candidates}" if of_several else ""
+    return Entry(line.value, note, bar=bar)
+
+
+def _show_error(line: Line) -> Cell:
+    if line.series is None:
+        return None
+    if is_bounded(line.series):
+        return line.series.error_bound
+    return Entry(line.series.accuracy.subtract_from(1), kind="rate")
+
+
+def _show_worst(worst: Worst | None) -> Cell:
+    if worst is None:
+        return None
+    below = say_below(worst.error.high) if worst.bounded else ""
+    note = ", ".join(filter(None, [f"{format_percent(worst.error)} wrong", below]))
+    return Entry(worst.noise, note, place=worst.place)
+
+
+def _count_met(line: Line, decisions: Sequence[Decision]) -> Cell:
+    own = [d.outcome for d in decisions if d.model == line.label]
+    if not own:
+        return None
+    met = own.count("met")
+    tone: Tone = "lost" if "not met" in own else "kept" if met == len(own) else "open"
+    return Entry(f"{met} of {len(own)} met", tone=tone, place="requirements")
+
+
+def _make_bars(board: Board) -> Callable[[Line], Bar | None]:
+    """Return a function that makes the bar of a line, all on one scale."""
+    lines = [(line, line.value) for line in board.lines if line.value is not None]
+    ends = [x for line, value in lines for x in (value.low, value.high, _choose_mark(board, line))]
+    start, end = min(ends, default=0.0), max(ends, default=0.0)
+
+    def make(line: Line) -> Bar | None:
+        value = line.value
+        if value is None or not start < end:
+            return None
+        return Bar(value.value, value.low, value.high, start, end, _choose_mark(board, line))
+
+    return make
+
+
+def _choose_mark(board: Board, line: Line) -> float:
+    """Value on clean points, or no change."""
+    clean: Estimate = line.clean.accuracy
+    if board.basis.kind != "rate":
+        return 0.0
+    return clean.value if board.basis.heading == "mean accuracy" else 1 - clean.value
