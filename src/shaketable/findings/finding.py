@@ -73,7 +73,6 @@ FINDINGS: Registry[FindingKind] = Registry(
     "finding",
     admit=_admit,
     homes=(
-        "shaketable.findings.summary.finding",
         "shaketable.findings.mscr.finding",
         "shaketable.findings.stopping.finding",
         "shaketable.findings.risk.finding",
@@ -89,6 +88,7 @@ FINDINGS: Registry[FindingKind] = Registry(
         "shaketable.findings.mce.finding",
         "shaketable.findings.mcv.finding",
         "shaketable.findings.correlation.finding",
+        "shaketable.findings.summary.finding",
     ),
 )
 """All kinds of findings."""

@@ -51,8 +51,6 @@ class Basis:
     heading: str
     """Name of the number that is shown."""
     kind: Kind
-    place: str
-    """Section that has more about it."""
     suite: str = ""
 
 
@@ -88,6 +86,8 @@ class Line:
     series: Series | None = None
     """Under the noise; None for a suite."""
     worst: Worst | None = None
+    place: str = ""
+    """Section that has more about the noise."""
 
     @cached_property
     def is_guessing(self) -> bool:
@@ -131,14 +131,12 @@ def _list_boards(groups: RecordGroups, places: Places) -> Iterator[Board]:
         lines = _judge(at_eps_min, conditions, places, is_relative=True)
         done |= {line.label for line in lines}
         if lines:
-            yield Board(Basis("eps_min", "MSCR", "change", "verdict"), data, tuple(lines))
+            yield Board(Basis("eps_min", "MSCR", "change"), data, tuple(lines))
         yield from (board for board in of_suites if board.data == data)
         others = [c for c in usable if c.series.keys() - done]
         rest = _judge(_choose_weakest(others), conditions, places, leave_out=done)
         if rest:
-            place = next((line.worst.place for line in rest if line.worst), "")
-            basis = Basis("weakest", "change of accuracy", "points", place)
-            yield Board(basis, data, tuple(rest))
+            yield Board(Basis("weakest", "change of accuracy", "points"), data, tuple(rest))
 
 
 def _judge(
@@ -161,8 +159,11 @@ def _judge(
         change, (noise, series) = changes[i], found[i]
         if change is not None and len(found) > 1:
             change = change.again(confidence=1 - 0.05 / len(found))
-        worst = places.find_worst(label, conditions)
-        lines.append(Line(label, series.on_clean, noise, change, change, len(found), series, worst))
+        worst, place = places.find_worst(label, conditions), places.find(label, series)
+        number = len(found)
+        lines.append(
+            Line(label, series.on_clean, noise, change, change, number, series, worst, place)
+        )
     return lines
 
 
@@ -201,10 +202,10 @@ def _list_suite_boards(groups: RecordGroups, places: Places) -> Iterator[Board]:
         return Line(label, clean, f"suite {name}", value, change, worst=worst)
 
     errors, sets = groups.take(find_suite_errors), groups.take(find_variation)
-    for i, board in enumerate(errors.boards if errors else ()):
+    for board in errors.boards if errors else ():
         name = board.suite.name
         kind: Kind = "change" if board.suite.metric == "ice" else "rate"
-        basis = Basis("suite", board.scores[0].metric, kind, places.name_suite(i), name)
+        basis = Basis("suite", board.scores[0].metric, kind, name)
         scores = [
             make_line(s.result, s.value, s.change.subtract_from(0), name)
             for s in board.scores
@@ -214,7 +215,7 @@ def _list_suite_boards(groups: RecordGroups, places: Places) -> Iterator[Board]:
             yield Board(basis, board.data, tuple(scores))
     for variation in sets.boards if sets else ():
         name = variation.suite.name
-        basis = Basis("suite", "mean accuracy", "rate", "sets", name)
+        basis = Basis("suite", "mean accuracy", "rate", name)
         lines = [
             make_line(e.result, e.stability.mean, error_change(e.result).subtract_from(0), name)
             for e in variation.entries

@@ -39,6 +39,13 @@ class Problem:
     """Section that has more about it."""
     size: Estimate | None = None
     """Accuracy lost, or errors in excess, as a fraction; None for what comes before all sizes."""
+    share: float = 1.0
+    """Share of all points that it is about: problems are ordered by what they cost in all."""
+
+    @property
+    def cost(self) -> float:
+        """Size over all points, by which problems are ordered."""
+        return 2.0 if self.size is None else self.share * self.size.value
 
 
 def list_problems(
@@ -46,11 +53,11 @@ def list_problems(
 ) -> list[Problem]:
     """Return the problems that are shown, the largest first, at most `MOST`.
 
-    Requirements that are not met come first, then models that guess; then, by percentage points,
-    the largest problem of every kind, and if there is room, the next ones.
+    Requirements that are not met come first, then models that guess; then the largest problem of
+    every kind, by what it costs over all points, and if there is room, the next ones.
     """
     found = [*_list_all(groups, boards, decisions)]
-    found.sort(key=lambda p: 2.0 if p.size is None else p.size.value, reverse=True)
+    found.sort(key=lambda p: -p.cost)
     largest = {problem.kind: problem for problem in reversed(found)}  # the first of each kind
     is_first = {id(p) for p in found if p.size is None or largest[p.kind] is p}
     kept = sorted(found, key=lambda p: id(p) not in is_first)[:MOST]
@@ -123,7 +130,8 @@ def _list_groups(groups: RecordGroups) -> Iterator[Problem]:
                 f"{_say_points(size)}, {under}"
             )
             kind = "worst class" if board.is_class else f"worst group by {board.by}"
-            yield Problem(kind, model.label, text, "groups", size)
+            share = worst.n / breakdown.cell.n
+            yield Problem(kind, model.label, text, "groups", size, share)
 
 
 def _list_features(groups: RecordGroups) -> Iterator[Problem]:
@@ -143,19 +151,20 @@ def _list_turns(groups: RecordGroups) -> Iterator[Problem]:
     found = groups.take(find_confusion)
     for model in found.models if found else ():
         turns = [
-            (turn.growth, turn, confusion.noise)
+            (turn.growth, turn, confusion)
             for confusion in model.corrupted
             for turn in confusion.turns
             if turn.shown and turn.growth is not None
         ]
         if turns:
-            size, turn, noise = max(turns, key=lambda each: each[0].value)
+            size, turn, confusion = max(turns, key=lambda x: x[0].value * x[1].n)
             text = (
                 f"{model.label} takes class {turn.true} for {turn.answered} more often under "
-                f"{noise}: in {format_share(turn.noisy)} of its answers, {_say_points(size)} more "
+                f"{confusion.noise}: in {format_share(turn.noisy)} of its answers, {_say_points(size)} more "
                 "than on clean points"
             )
-            yield Problem("worst confusion", model.label, text, "confusion", size)
+            share = turn.n / confusion.series.first.n
+            yield Problem("worst confusion", model.label, text, "confusion", size, share)
 
 
 def _list_excesses(groups: RecordGroups) -> Iterator[Problem]:

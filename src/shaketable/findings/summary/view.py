@@ -11,7 +11,7 @@ from shaketable.findings.mce.finding import find as find_suite_errors
 from shaketable.findings.mscr.finding import find as find_robustness
 from shaketable.findings.mscr.view import chart_accuracies
 from shaketable.findings.risk.finding import is_bounded
-from shaketable.findings.summary.numbers import MARGIN, Board, Line, Verdict, Worst
+from shaketable.findings.summary.numbers import MARGIN, Board, Line, Verdict
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.blocks import (
     Bar,
@@ -55,7 +55,8 @@ _ABOUT = (
 )
 _ORDER = (
     "Problems are those that are shown with 95 % confidence, together with all others of their "
-    "kind: requirements that are not met, then the largest of every kind by percentage points."
+    "kind: requirements that are not met, then the largest of every kind by the percentage points "
+    "that it costs over all points, whatever class it is in."
 )
 _NONE = (
     "none is shown: no loss under a corruption, no class, group, feature or confusion that stands "
@@ -114,6 +115,7 @@ def _show_board(board: Board, decisions: Sequence[Decision]) -> Iterator[Block]:
         (
             Column("model"),
             Column("verdict"),
+            Column("under"),
             Column("clean accuracy", "rate"),
             Column(basis.heading, basis.kind, "%" if basis.kind == "change" else None),
             Column("against clean", "points", quantity="change of accuracy over a suite"),
@@ -125,11 +127,12 @@ def _show_board(board: Board, decisions: Sequence[Decision]) -> Iterator[Block]:
             [
                 line.label,
                 _show_verdict(line),
+                _show_noise(board, line),
                 line.clean.accuracy.value,
-                _show_value(line, draw_bar(line)),
+                line.value and Entry(line.value, bar=draw_bar(line)),
                 line.change if of_suite else None,
                 _show_error(line),
-                _show_worst(line.worst),
+                _show_worst(line),
                 _count_met(line, decisions),
             ]
             for line in lines
@@ -158,12 +161,14 @@ def _show_verdict(line: Line) -> Entry:
     return Entry(line.verdict, note, tone=_TONES[line.verdict])
 
 
-def _show_value(line: Line, bar: Bar | None) -> Cell:
-    if line.value is None:
+def _show_noise(board: Board, line: Line) -> Cell:
+    """Name the noise, unless that is the same for all models of the table."""
+    if line.series is None or all(x.under == line.under for x in board.lines) > (
+        board.basis.name == "weakest"
+    ):
         return None
-    of_several = line.candidates > 1
-    note = f"{line.under}, the worst of {line.candidates}" if of_several else ""
-    return Entry(line.value, note, bar=bar)
+    note = f"worst of {line.candidates}" if line.candidates > 1 else ""
+    return Entry(line.under, note, place=line.place)
 
 
 def _show_error(line: Line) -> Cell:
@@ -174,8 +179,10 @@ def _show_error(line: Line) -> Cell:
     return Entry(line.series.accuracy.subtract_from(1), kind="rate")
 
 
-def _show_worst(worst: Worst | None) -> Cell:
-    if worst is None:
+def _show_worst(line: Line) -> Cell:
+    """Name the corruption with the most errors, unless that is what the verdict is based on."""
+    worst = line.worst
+    if worst is None or worst.series is line.series:
         return None
     below = say_below(worst.error.high) if worst.bounded else ""
     note = ", ".join(filter(None, [f"{format_percent(worst.error)} wrong", below]))
