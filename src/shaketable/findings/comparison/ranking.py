@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import Annotated, TypedDict
@@ -194,11 +194,18 @@ def _rank(
     return Ranking(data, under, tuple(order), frozenset(ahead), has_all)
 
 
-def say_data(rankings: Sequence[Ranking]) -> list[Ranking]:
-    """Name the data in what rankings are under, if there are several."""
-    if len({ranking.data for ranking in rankings}) < 2:
-        return [*rankings]
-    return [replace(r, under=f"{r.data}, {r.under}") for r in rankings]
+def say_rankings(rankings: Sequence[Ranking]) -> list[tuple[str, str]]:
+    """Return what rankings are under, and their words, each words once.
+
+    >>> same = [Ranking("d", f"under {noise}", ("a", "b"), frozenset()) for noise in "xyz"]
+    >>> say_rankings(same)
+    [('under x, under y and under z', 'a and b cannot be told apart')]
+    """
+    several = len({ranking.data for ranking in rankings}) > 1
+    by_words: dict[tuple[str, str], list[str]] = {}
+    for r in rankings:
+        by_words.setdefault((f"{r.data}, " if several else "", r.words), []).append(r.under)
+    return [(f"{data}{_join(under)}", words) for (data, words), under in by_words.items()]
 
 
 def _join(labels: Sequence[str]) -> str:

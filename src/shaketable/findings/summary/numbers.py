@@ -67,6 +67,13 @@ class Worst:
     """Number of corruptions."""
     place: str
 
+    @property
+    def is_beyond_eps_min(self) -> bool:
+        """Whether it is noise in a norm in which it is known to be larger than eps_min."""
+        level = self.series.first.level
+        known = None if level is None else self.series.eps_min_by_norm.get(level.p)
+        return level is not None and known is not None and level.size > known
+
 
 @dataclass(frozen=True, eq=False)
 class Line:

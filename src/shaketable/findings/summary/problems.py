@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from shaketable.findings.confidence.finding import find as find_confidence
@@ -17,6 +17,7 @@ from shaketable.findings.summary.numbers import Board, Line
 from shaketable.statistics.difference import is_shown
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.numbers import format_entry, format_percent, format_share
+from shaketable.views.text import join_names
 
 if TYPE_CHECKING:
     from shaketable.findings.requirements.check import Decision
@@ -54,23 +55,31 @@ def list_problems(
     """Return the problems that are shown, the largest first, at most `MOST`.
 
     Requirements that are not met come first, then models that guess; then the largest problem of
-    every kind, by what it costs over all points, and if there is room, the next ones.
+    every kind, by what it costs over all points. It says which other models have one of its kind.
     """
-    found = [*_list_all(groups, boards, decisions)]
-    found.sort(key=lambda p: -p.cost)
-    largest = {problem.kind: problem for problem in reversed(found)}  # the first of each kind
-    is_first = {id(p) for p in found if p.size is None or largest[p.kind] is p}
-    kept = sorted(found, key=lambda p: id(p) not in is_first)[:MOST]
-    return [problem for problem in found if problem in kept]
+    failed = [_describe_failure(d) for d in decisions if d.outcome == "not met"]
+    by_kind: dict[str, list[Problem]] = {}
+    for problem in _list_all(groups, boards):
+        by_kind.setdefault(problem.kind, []).append(problem)
+    largest = [_join(sorted(same, key=lambda p: -p.cost)) for same in by_kind.values()]
+    return [*failed, *sorted(largest, key=lambda p: -p.cost)][:MOST]
 
 
-def _list_all(
-    groups: RecordGroups, boards: list[Board], decisions: tuple[Decision, ...]
-) -> Iterator[Problem]:
-    for decision in decisions:
-        if decision.outcome == "not met":
-            text = str(decision)
-            yield Problem("failed requirement", decision.model, text, "requirements")
+def _join(problems: list[Problem]) -> Problem:
+    """Return the first of several problems of a kind, with the names of other models."""
+    first = problems[0]
+    others = [*dict.fromkeys(p.label for p in problems if p.label != first.label)]
+    if not others:
+        return first
+    names = join_names(others, "other models")
+    return replace(first, text=f"{first.text}; also shown for {names}")
+
+
+def _describe_failure(decision: Decision) -> Problem:
+    return Problem("failed requirement", decision.model, str(decision), "requirements")
+
+
+def _list_all(groups: RecordGroups, boards: list[Board]) -> Iterator[Problem]:
     lines = {id(line.clean): line for board in boards for line in board.lines}
     yield from (_describe_guess(line) for line in lines.values() if line.is_guessing)
     yield from _list_losses(boards)
@@ -103,6 +112,8 @@ def _list_losses(boards: list[Board]) -> Iterator[Problem]:
             loss = worst.series.accuracy_change.subtract_from(0)
             if loss.value > 0 and is_shown(loss, worst.number):
                 text = _say_loss(line.label, loss, worst.noise, worst.series)
+                if worst.is_beyond_eps_min:
+                    text += "; this noise is larger than eps_min, so not all may be avoidable"
                 yield Problem("worst corruption", line.label, text, worst.place, loss)
 
 
@@ -131,7 +142,7 @@ def _list_groups(groups: RecordGroups) -> Iterator[Problem]:
             )
             kind = "worst class" if board.is_class else f"worst group by {board.by}"
             share = worst.n / breakdown.cell.n
-            yield Problem(kind, model.label, text, "groups", size, share)
+            yield Problem(kind, model.label, text, "groups", size, share=share)
 
 
 def _list_features(groups: RecordGroups) -> Iterator[Problem]:
@@ -160,11 +171,11 @@ def _list_turns(groups: RecordGroups) -> Iterator[Problem]:
             size, turn, confusion = max(turns, key=lambda x: x[0].value * x[1].n)
             text = (
                 f"{model.label} takes class {turn.true} for {turn.answered} more often under "
-                f"{confusion.noise}: in {format_share(turn.noisy)} of its answers, {_say_points(size)} more "
-                "than on clean points"
+                f"{confusion.noise}: in {format_share(turn.noisy)} of its answers, "
+                f"{_say_points(size)} more than on clean points"
             )
             share = turn.n / confusion.series.first.n
-            yield Problem("worst confusion", model.label, text, "confusion", size, share)
+            yield Problem("worst confusion", model.label, text, "confusion", size, share=share)
 
 
 def _list_excesses(groups: RecordGroups) -> Iterator[Problem]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from shaketable.findings.comparison.ranking import say_data
+from shaketable.findings.comparison.ranking import say_rankings
 from shaketable.findings.mce.finding import find as find_suite_errors
 from shaketable.findings.mscr.finding import find as find_robustness
 from shaketable.findings.mscr.view import chart_accuracies
@@ -55,8 +55,8 @@ _ABOUT = (
 )
 _ORDER = (
     "Problems are those that are shown with 95 % confidence, together with all others of their "
-    "kind: requirements that are not met, then the largest of every kind by the percentage points "
-    "that it costs over all points, whatever class it is in."
+    "kind: requirements that are not met, then of every kind the largest, by the percentage points "
+    "that it costs over all points."
 )
 _NONE = (
     "none is shown: no loss under a corruption, no class, group, feature or confusion that stands "
@@ -73,10 +73,10 @@ def make_blocks(found: Summary) -> list[Block]:
     problems = [
         Sentence(p.text, f"{i}. {p.kind}", place=p.place) for i, p in enumerate(found.problems, 1)
     ]
-    rankings = say_data(found.rankings)
+    rankings = say_rankings(found.rankings)
     return [
         *(block for board in found.boards for block in _show_board(board, found.decisions)),
-        *(Sentence(r.words, r.under, level="headline", place="comparison") for r in rankings),
+        *(Sentence(words, u, level="headline", place="comparison") for u, words in rankings),
         Heading("What are the largest problems?", "summary", "Problems"),
         *(problems or [Sentence(_NONE, tone="quiet")]),
         Sentence(_ORDER, level="detail", tone="quiet"),
@@ -108,7 +108,6 @@ def _show_board(board: Board, decisions: Sequence[Decision]) -> Iterator[Block]:
     lines = board.lines if len(board.lines) <= MAX_ROWS else board.ordered
     basis = board.basis
     of_suite = basis.name == "suite"
-    wrong = "wrong answer at eps_min" if basis.name == "eps_min" else "wrong answer"
     draw_bar = _make_bars(board)
     yield Table(
         _name_board(board),
@@ -116,10 +115,10 @@ def _show_board(board: Board, decisions: Sequence[Decision]) -> Iterator[Block]:
             Column("model"),
             Column("verdict"),
             Column("under"),
-            Column("clean accuracy", "rate"),
+            Column("clean", "rate"),
             Column(basis.heading, basis.kind, "%" if basis.kind == "change" else None),
             Column("against clean", "points", quantity="change of accuracy over a suite"),
-            Column(wrong, "bound", quantity="probability of a wrong answer"),
+            Column("wrong answer", "bound", quantity="probability of a wrong answer"),
             Column("hurts most"),
             Column("requirements"),
         ),
