@@ -151,10 +151,8 @@ def _verdict_json(board: Board, line: Line) -> VerdictJson:
 
 
 def find(groups: RecordGroups) -> Summary | None:
-    """Take the finding from records; None without a model under a corruption."""
-    if all(condition.is_clean for condition in groups.conditions):
-        return None
-    return Summary(groups)
+    """Take the finding from records; None if there are no models."""
+    return Summary(groups) if groups.conditions else None
 
 
 FINDINGS.add("summary", FindingKind(find, json=SummaryJson))

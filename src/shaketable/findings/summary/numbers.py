@@ -269,7 +269,7 @@ class Places:
     def find_worst(
         self, label: str, conditions: Sequence[Condition], specs: Sequence[str] = ()
     ) -> Worst | None:
-        """Return the corruption that hurts a model most; None if there is but one to choose from.
+        """Return the corruption that hurts a model most; None if there is none to choose from.
 
         `specs` are those to choose from; by default all.
         """
@@ -281,7 +281,7 @@ class Places:
             and (not specs or c.first.corruption in specs)
             and has_interval(c)
         ]
-        if len(noisy) < 2:
+        if not noisy:
             return None
         noise, series = min(noisy, key=lambda each: each[1].accuracies.mean())
         place, n = self.find(label, series), len(noisy)

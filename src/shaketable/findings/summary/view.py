@@ -27,6 +27,7 @@ from shaketable.views.blocks import (
     Tone,
 )
 from shaketable.views.numbers import format_percent, say_below
+from shaketable.views.text import to_sentence
 
 if TYPE_CHECKING:
     from shaketable.findings.mce.scores import Scoreboard
@@ -46,13 +47,15 @@ _RULES = (
     "loses accuracy: the 95 % interval of the change of accuracy is below 0; robust as far as "
     f"shown: it is above −{100 * MARGIN:g} % and reaches 0 or more; inconclusive: else"
 )
-_ABOUT = (
-    "The change is the MSCR where noise of size eps_min was measured; else the mean over a suite "
-    "minus the accuracy on clean points, paired, in percentage points; else that under the "
-    "smallest size of every noise, the worst of which counts. Of several noises, the interval "
-    "holds for all together (Bonferroni). A model whose clean accuracy is near guessing has "
-    "nothing to lose, so it is not called robust."
-)
+_CHANGES = {
+    "eps_min": "the change is the MSCR at eps_min, in per cent of the clean accuracy",
+    "suite": "the change is the mean accuracy over the suite minus that on clean points, paired, "
+    "in percentage points",
+    "weakest": "the change is the accuracy under the smallest size of every noise minus that on "
+    "clean points, paired, in percentage points; the worst of them counts, with an interval that "
+    "holds for all together (Bonferroni)",
+}
+_GUESSING = "a model whose clean accuracy is near guessing is not called robust"
 _ORDER = (
     "Problems are those that are shown with 95 % confidence, together with all others of their "
     "kind: requirements that are not met, then of every kind the largest, by the percentage points "
@@ -70,19 +73,33 @@ _HEAT = (
 
 def make_blocks(found: Summary) -> list[Block]:
     """Return verdicts and rankings at the top, then problems with their pictures."""
-    problems = [
-        Sentence(p.text, f"{i}. {p.kind}", place=p.place) for i, p in enumerate(found.problems, 1)
-    ]
     rankings = say_rankings(found.rankings)
     return [
         *(block for board in found.boards for block in _show_board(board, found.decisions)),
         *(Sentence(words, u, level="headline", place="comparison") for u, words in rankings),
+        *(_show_problems(found) if found.boards or found.problems else []),
+    ]
+
+
+def _show_problems(found: Summary) -> list[Block]:
+    listed = [
+        Sentence(p.text, f"{i}. {p.kind}", place=p.place) for i, p in enumerate(found.problems, 1)
+    ]
+    return [
         Heading("What are the largest problems?", "summary", "Problems"),
-        *(problems or [Sentence(_NONE, tone="quiet")]),
+        *(listed or [Sentence(_NONE, tone="quiet")]),
         Sentence(_ORDER, level="detail", tone="quiet"),
         *_draw(found),
-        Definition(_RULES, _ABOUT),
+        *([Definition(_RULES, _describe_rules(found))] if found.boards else []),
     ]
+
+
+def _describe_rules(found: Summary) -> str:
+    """Say which change decides, for what the verdicts are based on."""
+    names = dict.fromkeys(board.basis.name for board in found.boards)
+    guess = any(line.is_guessing for board in found.boards for line in board.lines)
+    parts = [_CHANGES[name] for name in names] + [_GUESSING] * guess
+    return " ".join(map(to_sentence, parts))
 
 
 def _draw(found: Summary) -> Iterator[Block]:
