@@ -180,7 +180,7 @@ def find(
     >>> sorted(st.find(records).json())[:5]
     ['confusion', 'error_probabilities', 'feature_flips', 'flip_sizes', 'groups']
     >>> sorted(st.find(records).json())[5:]
-    ['inputs', 'measures', 'models', 'mscr_differences', 'notes', 'suite_measures']
+    ['inputs', 'measures', 'models', 'mscr_differences', 'notes', 'suite_measures', 'summary']
     """
     if not len(records):
         raise InputError("records must hold at least one cell; evaluate a model first")

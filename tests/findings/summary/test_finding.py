@@ -142,8 +142,8 @@ def test_other_models_with_a_problem_of_the_kind_are_named() -> None:
     assert problem.label == "b"
     assert problem.place == "risk"
     assert problem.text == (
-        "b loses 50.00 [45.02, 54.98] percentage points of accuracy under fog(5), from 100.00% to "
-        "50.00%; also shown for a"
+        "b loses 50.00 [45.02, 54.98] percentage points of accuracy under fog(5), from 100.00 % to "
+        "50.00 %; also shown for a"
     )
 
 
@@ -185,9 +185,9 @@ def test_many_models_are_counted_and_the_best_are_shown() -> None:
     table = next(b for b in blocks if isinstance(b, Table))
     assert [row[0] for row in table.rows[:3]] == ["m0", "m1", "m2"]
     assert table.left_out == 5
-    (count,) = (b for b in blocks if isinstance(b, Sentence) and b.text.startswith("of 25 models"))
+    (count,) = (b for b in blocks if isinstance(b, Sentence) and b.text.startswith("of 25 models, "))
     verdicts = [entry["verdict"] for entry in find(records).json()["summary"]["verdicts"]]
-    assert f"{verdicts.count('loses accuracy')} loses accuracy" in count.text
+    assert f"{verdicts.count('loses accuracy')} lose accuracy" in count.text
     ranking = next(b for b in blocks if isinstance(b, Sentence) and b.about == "under fog(1)")
     assert ranking.text.startswith("among the best: m0")
 

@@ -119,7 +119,7 @@ def _list_losses(boards: list[Board]) -> Iterator[Problem]:
 
 
 def _say_loss(label: str, loss: Estimate, noise: str, series: Series) -> str:
-    clean, noisy = (format_percent(s.accuracy) for s in (series.on_clean, series))
+    clean, noisy = (format_share(s.accuracies.mean()) for s in (series.on_clean, series))
     return f"{label} loses {_say_points(loss)} of accuracy under {noise}, from {clean} to {noisy}"
 
 

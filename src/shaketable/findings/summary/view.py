@@ -43,6 +43,11 @@ _TONES: dict[Verdict, Tone] = {
     "loses accuracy": "lost",
     "inconclusive": "open",
 }
+_OF_MANY: dict[Verdict, str] = {
+    "robust as far as shown": "are robust as far as shown",
+    "loses accuracy": "lose accuracy",
+    "inconclusive": "are inconclusive",
+}
 _RULES = (
     "loses accuracy: the 95 % interval of the change of accuracy is below 0; robust as far as "
     f"shown: it is above −{100 * MARGIN:g} % and reaches 0 or more; inconclusive: else"
@@ -159,8 +164,8 @@ def _show_board(board: Board, decisions: Sequence[Decision]) -> Iterator[Block]:
     )
     if len(lines) > MAX_ROWS:
         counts = Counter(line.verdict for line in lines)
-        parts = ", ".join(f"{counts[v]} {v}" for v in _TONES if counts[v])
-        yield Sentence(f"of {len(lines)} models: {parts}", level="headline")
+        parts = ", ".join(f"{counts[v]} {many}" for v, many in _OF_MANY.items() if counts[v])
+        yield Sentence(f"of {len(lines)} models, {parts}", level="headline")
 
 
 def _name_board(board: Board) -> str:
