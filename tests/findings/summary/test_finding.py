@@ -185,7 +185,9 @@ def test_many_models_are_counted_and_the_best_are_shown() -> None:
     table = next(b for b in blocks if isinstance(b, Table))
     assert [row[0] for row in table.rows[:3]] == ["m0", "m1", "m2"]
     assert table.left_out == 5
-    (count,) = (b for b in blocks if isinstance(b, Sentence) and b.text.startswith("of 25 models, "))
+    (count,) = (
+        b for b in blocks if isinstance(b, Sentence) and b.text.startswith("of 25 models, ")
+    )
     verdicts = [entry["verdict"] for entry in find(records).json()["summary"]["verdicts"]]
     assert f"{verdicts.count('loses accuracy')} lose accuracy" in count.text
     ranking = next(b for b in blocks if isinstance(b, Sentence) and b.about == "under fog(1)")

@@ -143,7 +143,7 @@ def _list_boards(groups: RecordGroups, places: Places) -> Iterator[Board]:
         others = [c for c in usable if c.series.keys() - done]
         rest = _judge(_choose_weakest(others), conditions, places, leave_out=done)
         if rest:
-            yield Board(Basis("weakest", "change of accuracy", "points"), data, tuple(rest))
+            yield Board(Basis("weakest", "change", "points"), data, tuple(rest))
 
 
 def _judge(

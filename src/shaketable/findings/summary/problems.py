@@ -106,8 +106,10 @@ def _list_losses(boards: list[Board]) -> Iterator[Problem]:
                 loss = s.accuracy_change.subtract_from(0)
                 text = f"{_say_loss(line.label, loss, line.under, s)}; this loss is avoidable"
                 yield Problem("avoidable loss", line.label, text, "verdict", loss)
-            is_named = board.basis.name == "eps_min" and worst is not None and worst.series is s
-            if worst is None or is_named or (line.label, id(worst.series)) in seen:
+            if worst is None or worst.place == "features":  # which has problems of its own
+                continue
+            is_named = board.basis.name == "eps_min" and worst.series is s
+            if is_named or (line.label, id(worst.series)) in seen:
                 continue
             seen.add((line.label, id(worst.series)))
             loss = worst.series.accuracy_change.subtract_from(0)

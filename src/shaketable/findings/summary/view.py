@@ -26,7 +26,7 @@ from shaketable.views.blocks import (
     Table,
     Tone,
 )
-from shaketable.views.numbers import format_percent, say_below
+from shaketable.views.numbers import format_percent, format_spec, say_below
 from shaketable.views.text import to_sentence
 
 if TYPE_CHECKING:
@@ -81,14 +81,18 @@ def make_blocks(found: Summary) -> list[Block]:
     rankings = say_rankings(found.rankings)
     return [
         *(block for board in found.boards for block in _show_board(board, found.decisions)),
-        *(Sentence(words, u, level="headline", place="comparison") for u, words in rankings),
+        *(
+            Sentence(format_spec(words), under, level="headline", place="comparison")
+            for under, words in rankings
+        ),
         *(_show_problems(found) if found.boards or found.problems else []),
     ]
 
 
 def _show_problems(found: Summary) -> list[Block]:
     listed = [
-        Sentence(p.text, f"{i}. {p.kind}", place=p.place) for i, p in enumerate(found.problems, 1)
+        Sentence(format_spec(p.text), f"{i}. {p.kind}", place=p.place)
+        for i, p in enumerate(found.problems, 1)
     ]
     return [
         Heading("What are the largest problems?", "summary", "Problems"),
@@ -137,7 +141,7 @@ def _show_board(board: Board, decisions: Sequence[Decision]) -> Iterator[Block]:
             Column("model"),
             Column("verdict"),
             Column("under"),
-            Column("clean", "rate"),
+            Column("clean accuracy", "rate"),
             Column(basis.heading, basis.kind, "%" if basis.kind == "change" else None),
             Column("against clean", "points", quantity="change of accuracy over a suite"),
             Column("wrong answer", "bound", quantity="probability of a wrong answer"),
@@ -146,7 +150,7 @@ def _show_board(board: Board, decisions: Sequence[Decision]) -> Iterator[Block]:
         ),
         [
             [
-                line.label,
+                format_spec(line.label),
                 _show_verdict(line),
                 _show_noise(board, line),
                 line.clean.accuracy.value,
