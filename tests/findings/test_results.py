@@ -36,8 +36,8 @@ def test_corruptions_outside_suites_are_printed_as_without_suites(
         next(b for b in find(r).blocks() if isinstance(b, Cards)) for r in (records, plain)
     )
     assert verdicts == expected
-    assert "bound for all 2 corruptions" in alone
-    assert "bound for all 91 corruptions" in out
+    assert "verdict by suite pnorm" in out
+    assert "verdict by suite" not in alone
     assert out.count("MSCR is not known") == 1, "of the L2 noise"
 
 
@@ -134,7 +134,8 @@ def test_terminal_and_page_have_sections_in_the_order_of_places(
     results = add_finding(mixed_records, OtherFinding())
     ids = list_sections(results)
     after = ["risk", "groups", "measures", "confusion", "confidence", "inputs", "accuracy"]
-    assert ids == ["verdict", "regimes", "comparison", "other", *after, "study", "differences"]
+    first = ["summary", "verdict", "regimes", "comparison", "other"]
+    assert ids == [*first, *after, "study", "differences"]
     results.print()
     out = capsys.readouterr().out
     texts = (
@@ -151,14 +152,13 @@ def test_terminal_and_page_have_sections_in_the_order_of_places(
     assert sections == [*ids, "data", "method"]
     links = [str(attrs["href"])[1:] for tag, attrs in page.elements if tag == "a"]
     assert links[: len(sections)] == sections
-    headlines = {"comparison", "risk", "groups", "confidence", "inputs"}
-    assert set(links[len(sections) :]) <= headlines
+    assert set(links[len(sections) :]) <= {*ids}, "of the summary"
 
 
 def test_sections_of_suites_follow_the_verdict(ice_records: Records, tiles: Dataset) -> None:
     more = evaluate(lambda x: x[:, 0, 0] > 0.5, tiles, ["linf(eps_min)"], name="dot")
     ids = list_sections(find(ice_records + more))
-    assert ids[:3] == ["verdict", "comparison", "suite"]
+    assert ids[:4] == ["summary", "verdict", "comparison", "suite"]
 
 
 def test_records_without_a_cell_are_refused() -> None:

@@ -88,6 +88,7 @@ FINDINGS: Registry[FindingKind] = Registry(
         "shaketable.findings.mce.finding",
         "shaketable.findings.mcv.finding",
         "shaketable.findings.correlation.finding",
+        "shaketable.findings.summary.finding",
     ),
 )
 """All kinds of findings."""

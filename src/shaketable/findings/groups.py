@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from shaketable.core.errors import either
 from shaketable.core.norms import norm_name
@@ -110,6 +110,8 @@ def _name_conditions(series: Sequence[Series]) -> list[str]:
     return list(names.values())
 
 
+_Found = TypeVar("_Found")
+
 GROUPINGS = ("regime", "network")
 """What models can be grouped by, besides patterns."""
 
@@ -135,6 +137,13 @@ class RecordGroups:
     """How models are grouped where a finding averages over them."""
     metric: str = ""
     """Measure that is the headline, such as ``f1`` or ``recall[fraud]``; empty for accuracy."""
+    _taken: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def take(self, find: Callable[[RecordGroups], _Found]) -> _Found:
+        """Return what a kind of finding takes from these records, taken once for all that ask."""
+        if find not in self._taken:
+            self._taken[find] = find(self)
+        return self._taken[find]  # type: ignore[no-any-return]
 
     @cached_property
     def series(self) -> list[Series]:

@@ -101,17 +101,24 @@ def note_guessing_models(series: Iterable[Series]) -> list[str]:
     """Return sentences about models and training noise whose clean accuracy is near guessing."""
     notes: list[tuple[str, str]] = []
     for clean in {id(s.on_clean): s.on_clean for s in series if s.clean}.values():
-        cell = clean.first
-        y = np.concatenate([c.points.y for c in clean.noisy])  # of all runs
-        answers = np.concatenate([_list_answers(c) for c in clean.noisy])
-        name = cell.model
-        if cell.train_epsilon:
-            name += f" trained with {format_spec(cell.train)}"
-        trained = cell.train != AS_GIVEN
-        notes += note_guessing(
-            name, clean.accuracy, y, answers, cell.points.classes, trained=trained
-        )
+        notes += _note_series(clean)
     return name_notes(notes)
+
+
+def is_guessing(clean: Series) -> bool:
+    """Whether the clean accuracy of a model is near guessing, so that it has little to lose."""
+    return bool(_note_series(clean))
+
+
+def _note_series(clean: Series) -> list[tuple[str, str]]:
+    cell = clean.first
+    y = np.concatenate([c.points.y for c in clean.noisy])  # of all runs
+    answers = np.concatenate([_list_answers(c) for c in clean.noisy])
+    name = cell.model
+    if cell.train_epsilon:
+        name += f" trained with {format_spec(cell.train)}"
+    trained = cell.train != AS_GIVEN
+    return note_guessing(name, clean.accuracy, y, answers, cell.points.classes, trained=trained)
 
 
 def note_uneven_classes(series: Iterable[Series]) -> list[str]:

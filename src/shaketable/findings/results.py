@@ -180,7 +180,7 @@ def find(
     >>> sorted(st.find(records).json())[:5]
     ['confusion', 'error_probabilities', 'feature_flips', 'flip_sizes', 'groups']
     >>> sorted(st.find(records).json())[5:]
-    ['inputs', 'measures', 'models', 'mscr_differences', 'notes', 'suite_measures']
+    ['inputs', 'measures', 'models', 'mscr_differences', 'notes', 'suite_measures', 'summary']
     """
     if not len(records):
         raise InputError("records must hold at least one cell; evaluate a model first")
@@ -190,7 +190,7 @@ def find(
     findings = {
         name: finding
         for name, kind in kinds.items()
-        if (finding := _call(name, "find()", lambda kind=kind: kind.find(groups))) is not None
+        if (finding := _call(name, "find()", lambda kind=kind: groups.take(kind.find))) is not None
     }
     if groups.with_most_copies is not groups and findings.keys() & {"regimes", "correlation"}:
         notes = (*notes, "training regimes and correlations are those with the largest k alone")

@@ -164,6 +164,18 @@ class Series:
             return None
 
     @cached_property
+    def accuracy_change(self) -> Estimate:
+        """Accuracy minus that on clean points, paired by point; below 0 accuracy is lost."""
+        hits, k = [cell.hits for cell in self.noisy], self.first.k
+        clean = [k * cell.hits for cell in self.clean]
+        if self.runs == 1:
+            refuse_shared(self.first)
+            estimate = intervals.mean_difference(hits[0], clean[0], k)
+        else:
+            estimate = intervals.mean_difference_over_runs(hits, clean, k)
+        return allow_for_looks(estimate, self.noisy)
+
+    @cached_property
     def error_bound(self) -> Estimate:
         """Probability of a wrong answer of one fitted model, with a one-sided 95 % upper bound."""
         refuse_shared(self.first, over_runs=False)

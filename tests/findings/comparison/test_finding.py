@@ -77,7 +77,7 @@ def test_the_best_mscr_may_have_the_worst_accuracy_and_both_are_said(
     (pair,) = compare(records).pairs
     assert [gap.better for gap in pair.gaps] == ["good", "good"]
     assert describe_pair(pair) == (
-        "on clean points good is more accurate; good is more accurate under 1 of 1 corruptions"
+        "on clean points good is more accurate; under linf(eps_min) good is more accurate"
     )
     out = print_results(capsys, records)
     assert "difference in MSCR" in out
@@ -145,7 +145,10 @@ def test_the_page_answers_first_and_folds_the_rest(tmp_path: Path) -> None:
     page = read_page(write_report(tmp_path / "r.html", records, notes=["mind the gap"]))
     text = " ".join(page.text.split())
     (pair,) = compare(records).pairs
-    assert f"a or b: {describe_pair(pair)}." in text.partition("mind the gap")[0]
+    (ranking, _) = compare(records).rankings
+    assert f"{ranking.under}" in text.partition("mind the gap")[0]
+    assert f"{ranking.words}." in text.partition("mind the gap")[0]
+    assert f"a or b: {describe_pair(pair)}." in text.partition("mind the gap")[2]
     for gap in pair.gaps:
         assert format_points(gap.value) in text.partition("Which model is more accurate?")[2]
     many = join("a", "b", specs=("clean", *(f"linf({i / 100})" for i in range(1, 11))), n=20)

@@ -66,13 +66,12 @@ def test_suites_are_not_in_the_verdict(
     assert len(ids) == len(set(ids))
     links = {str(attrs["href"])[1:] for tag, attrs in alone.elements if tag == "a"}
     of_answers = {"measures", "confusion", "inputs"}
-    others = {"comparison", "suite", "suite-2", "risk", "groups", "accuracy", "method"}
+    others = {"comparison", "summary", "suite", "suite-2", "risk", "groups", "accuracy", "method"}
     assert links == others | of_answers
     assert links <= set(ids)
     assert all("scope" in attrs for tag, attrs in alone.elements if tag == "th")
-    assert (
-        alone.count("figure") == alone.count("figcaption") == len(alone.specs) == 2 + 9 + 1 + 4 + 4
-    )
+    charts = 1 + 2 + 9 + 1 + 4 + 4
+    assert alone.count("figure") == alone.count("figcaption") == len(alone.specs) == charts
     more = evaluate(lambda x: x[:, 0, 0] > 0.5, tiles, [suite("ice"), "linf(eps_min)"], name="dot")
     page = read_page(write_report(tmp_path / "m.html", ice_records + more))
     verdict = page.text.partition("p-norm noise")[0]

@@ -13,14 +13,8 @@ from shaketable.core.errors import InputError, either
 from shaketable.core.schemas import NotesJson
 from shaketable.evaluation.records import Record, Records
 from shaketable.evaluation.store import Store
-from shaketable.findings.comparison.finding import (
-    Comparison,
-    ComparisonJson,
-    Pair,
-    compute_gaps,
-    group_by_data,
-    make_pairs,
-)
+from shaketable.findings.comparison.finding import Comparison, ComparisonJson
+from shaketable.findings.comparison.pairs import Pair, compute_gaps, group_by_data, make_pairs
 from shaketable.findings.comparison.view import make_blocks
 from shaketable.findings.groups import Condition, RecordGroups
 from shaketable.views.blocks import Block
@@ -59,7 +53,7 @@ class Versions(Displayed):
     def blocks(self) -> list[Block]:
         """Return which model is more accurate, then the differences."""
         compute_gaps(self.comparison.pairs)
-        return make_blocks(self.comparison, few_pairs=len(self.comparison.pairs))
+        return make_blocks(self.comparison, is_alone=True)
 
     def print(self) -> None:
         """Print which model is more accurate, the differences, and notes to stderr."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shaketable.views.blocks import Block, Cell, Column, Entry, Heading, Sentence, Table
+from shaketable.views.blocks import Block, Cell, Column, Entry, Heading, Level, Sentence, Table
 from shaketable.views.numbers import format_entry
 
 if TYPE_CHECKING:
-    from shaketable.findings.comparison.finding import Comparison, Gap, Pair
+    from shaketable.findings.comparison.finding import Comparison
+    from shaketable.findings.comparison.pairs import Gap, Pair
 
 FEW_PAIRS, FEW_CONDITIONS = 3, 8
-"""Up to so many pairs, answers stand at the top of the page; up to so many conditions, too, the
-terminal has every difference rather than one row per pair."""
+"""Up to so many pairs are described; up to so many conditions, too, the terminal has every
+difference rather than one row per pair."""
 
 MAX_PAIRS = 45
 """Pairs that tables have at most."""
@@ -28,23 +29,24 @@ _ABOUT = (
 )
 
 
-def make_blocks(finding: Comparison, *, few_pairs: int = FEW_PAIRS) -> list[Block]:
-    """Return which model is more accurate, for a few pairs in words, then all differences."""
+def make_blocks(finding: Comparison, *, is_alone: bool = False) -> list[Block]:
+    """Return which model of a few pairs is more accurate, then all differences.
+
+    Alone, without rankings in a summary, every pair is described at the top.
+    """
     pairs = finding.pairs
     has_every = len(pairs) <= FEW_PAIRS and len(finding.conditions) <= FEW_CONDITIONS
+    level: Level = "headline" if is_alone else "detail"
+    place = "comparison" if is_alone else ""
     answers = [
-        Sentence(describe_pair(p), f"{p.first} or {p.second}", level="headline", place="comparison")
+        Sentence(describe_pair(p), f"{p.first} or {p.second}", level=level, place=place)
         for p in pairs
     ]
-    several = len({ranking.data for ranking in finding.rankings}) > 1
     return [
-        *(
-            Sentence(f"{r.words} ({r.data})" if several else r.words, level="headline")
-            for r in finding.rankings
-        ),
-        *(answers if len(pairs) <= few_pairs else []),
+        *(answers if is_alone else []),
         Heading("Which model is more accurate?", "comparison", "Comparison"),
         Sentence(_ABOUT, level="detail"),
+        *(answers if not is_alone and len(pairs) <= FEW_PAIRS else []),
         _tabulate_pairs(finding, is_detail=has_every),
         _tabulate_conditions(finding, is_detail=not has_every),
     ]
@@ -122,14 +124,19 @@ def describe_pair(pair: Pair) -> str:
         verdict = f"{better} is more accurate by {size} percentage points"
         average = verdict if pair.mean_shown else chance
         parts.append(f"on average over {n} corruptions {average}")
-    parts += [
-        f"{name} is more accurate under {count} of {n} corruptions"
-        for name in (pair.first, pair.second)
-        if (count := pair.count_better(name))
-    ]
-    if rest := pair.count_better(""):
-        parts.append(f"under {rest} of {n} corruptions {chance}")
+    counts = {name: pair.count_better(name) for name in (pair.first, pair.second, "")}
+    for name, count in counts.items():
+        if count:
+            answer = f"{name} is more accurate" if name else chance
+            parts.append(f"under {_count(count, n, pair)} {answer}")
     return "; ".join(parts)
+
+
+def _count(count: int, n: int, pair: Pair) -> str:
+    """Name the only corruption, or say how many of all."""
+    if n == 1:
+        return pair.corrupted[0].condition.noise
+    return f"{'all' if count == n else f'{count} of'} {n} corruptions"
 
 
 def _describe_judging(finding: Comparison) -> str:

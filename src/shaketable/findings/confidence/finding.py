@@ -29,6 +29,7 @@ from shaketable.findings.series import ConditionJson, ModelJson, Series, allow_f
 from shaketable.findings.subgroups.finding import MAX_CORRUPTIONS, choose_conditions
 from shaketable.statistics.difference import is_shown
 from shaketable.statistics.estimate import Estimate, EstimateJson
+from shaketable.statistics.intervals import mean_of_values
 from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
 
@@ -73,6 +74,9 @@ class ConfidenceJson(ModelJson, ConditionJson):
     n: Annotated[int, "Number of points."]
     accuracy: EstimateJson
     mean_confidence: Annotated[float, "Mean score of the class that was answered, in per cent."]
+    overconfidence: Annotated[
+        EstimateJson, "Mean confidence minus accuracy, in percentage points; above 0: too sure."
+    ]
     bins: Annotated[int, "Number of bins of confidence, of equal width from 0 to 1."]
     calibration_error_l1: Annotated[
         EstimateJson, "Mean distance of confidence and accuracy in bins, debiased."
@@ -114,6 +118,8 @@ class Numbers:
     """All numbers of one fitted model under one corruption."""
 
     mean_confidence: float
+    excess: Estimate
+    """Mean confidence minus accuracy."""
     l1: Estimate
     l2: Estimate
     difference: Estimate | None
@@ -154,6 +160,7 @@ class Confidence:
 
         return Numbers(
             float(sureness.confidence.mean()),
+            hold(mean_of_values(sureness.excess, low=-1, high=1)),
             hold(calibration.estimate("l1")),
             hold(calibration.estimate("l2")),
             None if self.is_clean else hold(self._subtract_clean(calibration)),
@@ -257,6 +264,7 @@ def _entry_json(label: str, confidence: Confidence) -> ConfidenceJson:
         "n": cell.n,
         "accuracy": confidence.accuracy.json(),
         "mean_confidence": 100 * found.mean_confidence,
+        "overconfidence": found.excess.json(),
         "bins": BINS,
         "calibration_error_l1": found.l1.json(),
         "calibration_error_l2": found.l2.json(),

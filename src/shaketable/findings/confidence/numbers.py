@@ -44,6 +44,11 @@ class Sureness:
         """Whether the confidence is above a level, in the precision of the scores."""
         return np.asarray(self.confidence > np.float32(level))
 
+    @property
+    def excess(self) -> FloatArray:
+        """Confidence minus 1 for a right answer and 0 for a wrong one, mean per point."""
+        return np.asarray((self.confidence - self.right).mean(axis=1, dtype=np.float64))
+
     @cached_property
     def levels(self) -> tuple[IntArray, IntArray]:
         """Place of every answer among the distinct confidences, and how often each occurs."""

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from shaketable.findings.features.finding import FeatureBoard, ModelLosses
     from shaketable.views import drawing
 
-FEW_ANSWERS = 5
-"""Models and noises of which the top of the page names the most fragile feature."""
-
 _LOSS = "accuracy lost under noise in one feature"
 _ABOUT = (
     "Clean accuracy minus the accuracy under noise in one column, all others as they are, in "
@@ -37,15 +34,7 @@ def make_blocks(boards: Sequence[FeatureBoard]) -> list[Block]:
     """Return the most fragile features, then all losses by data and noise."""
     data = {board.data for board in boards}
     models = [model for board in boards for model in board.models]
-    answers = [
-        Sentence(
-            describe_model(model),
-            model.label,
-            level="headline" if i < FEW_ANSWERS else "summary",
-            place="features" if i < FEW_ANSWERS else "",
-        )
-        for i, model in enumerate(models)
-    ]
+    answers = [Sentence(describe_model(model), model.label) for model in models]
     parts = [
         block
         for board in boards
@@ -55,10 +44,9 @@ def make_blocks(boards: Sequence[FeatureBoard]) -> list[Block]:
         )
     ]
     return [
-        *answers[:FEW_ANSWERS],
         Heading("Which feature is fragile?", "features", "Features"),
         Sentence(_ABOUT, level="detail"),
-        *answers[FEW_ANSWERS:],
+        *answers,
         *([Sentence(_APART)] if len(boards) > len(data) else []),
         *parts,
     ]

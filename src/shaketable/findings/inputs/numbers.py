@@ -172,7 +172,7 @@ def group_ladders(series: Iterable[Series]) -> list[FlipLadder]:
         cell = s.first
         if cell.is_clean or s.runs > 1 or not s.clean or cell.shares_draws:
             continue
-        ladder, size = _read_level(cell.corruption)
+        ladder, size = read_level(cell.corruption)
         key = (cell.recipe, cell.train, cell.fingerprint, cell.points.id, cell.setting)
         groups.setdefault((*key, ladder), {})[size] = s
     return [
@@ -186,10 +186,10 @@ def group_ladders(series: Iterable[Series]) -> list[FlipLadder]:
     ]
 
 
-def _read_level(spec: str) -> tuple[str, float]:
+def read_level(spec: str) -> tuple[str, float]:
     """Return the ladder of a corruption and its size; foreign code is read as text, not imported.
 
-    >>> _read_level("linf(0.1)"), _read_level("my.noise:rain(2, 3)"), _read_level("my.noise:fog")
+    >>> read_level("linf(0.1)"), read_level("my.noise:rain(2, 3)"), read_level("my.noise:fog")
     (('linf', 0.1), ('my.noise:rain(3)', 2.0), ('my.noise:fog', 0.0))
     """
     try:

@@ -168,6 +168,11 @@ class Score:
         return _estimate_mean_error(self.result)
 
     @cached_property
+    def change(self) -> Estimate:
+        """Mean error minus the error on clean points, paired by point."""
+        return error_change(self.result)
+
+    @cached_property
     def clean(self) -> Estimate:
         """Error on clean points."""
         return self.result.series[0].on_clean.accuracy.subtract_from(1)

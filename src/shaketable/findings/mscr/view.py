@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ from shaketable.views.numbers import (
     format_distance,
     format_interval,
     format_percent,
+    say_below,
 )
 from shaketable.views.text import join_distinct
 
@@ -107,16 +109,13 @@ def _make_card(subject: Subject) -> Card:
     """Verdict on a subject; in a study, on its weakest and its best training noise."""
     if not subject.at_eps_min:
         series, mscr = subject.clean[0], None
-        accuracy = f"accuracy: {format_percent(series.accuracy)} on clean points"
         sentences = [explain_missing(subject)]
     else:
         series = subject.at_eps_min[0]
         mscr = series.change
-        accuracy = f"accuracy: {_compare_accuracies(series)}"
         sentences = [UNDEFINED if mscr is None else describe_mscr(mscr)]
-    risks = [describe_risk(s.error_probability) for s in subject.at_eps_min if s.runs == 1]
     training = f", training noise {subject.train_level(series)}" if subject.is_study else ""
-    asides = [accuracy, *risks, *_describe_best(subject)]
+    asides = _describe_best(subject)
     title = f"{subject.label}{training}"
     return Card(title, mscr, "MSCR", "change", sentences, asides, _choose_tone(mscr))
 
@@ -151,12 +150,20 @@ def _choose_tone(mscr: Estimate | None) -> Tone:
     return "kept" if mscr.low > 0 or mscr.low == mscr.high == 0 else "open"
 
 
-def _show_accuracies(subjects: tuple[Subject, ...]) -> list[Block]:
+def chart_accuracies(subjects: Sequence[Subject]) -> Chart | None:
+    """Return the chart of accuracy against the size of noise; None without noise of their own."""
+    drawn = [s for s in subjects if s.noisy and not s.left_to_suites]
+
     def draw() -> drawing.Chart:
         from shaketable.findings.mscr.charts import accuracy_chart  # slow to import
 
-        return accuracy_chart([s for s in subjects if not s.left_to_suites])
+        return accuracy_chart(drawn)
 
+    known = any(s.separation is not None for s in drawn)
+    return Chart(draw, _ACCURACY + (_EPS_MIN if known else "")) if drawn else None
+
+
+def _show_accuracies(subjects: tuple[Subject, ...]) -> list[Block]:
     rows = [(subject, s) for subject in subjects for s in subject.all_series]
     runs = {s.runs for _, s in rows} - {1}
     table = Table(
@@ -183,12 +190,9 @@ def _show_accuracies(subjects: tuple[Subject, ...]) -> list[Block]:
         limit=200,
         marked=[i for i, (_, s) in enumerate(rows) if s.at_eps_min],
     )
-    known = any(s.separation is not None for s in subjects)
-    drawn = any(not s.left_to_suites for s in subjects)
     return [
         Heading("Accuracy under noise", "accuracy", "Accuracy"),
         *dict.fromkeys(map(_describe_data, subjects)),
-        *([Chart(draw, _ACCURACY + (_EPS_MIN if known else ""))] if drawn else []),
         table,
     ]
 
@@ -272,11 +276,15 @@ def describe_risk(error: ErrorProbability) -> str:
     label, worst = max(error.by_class.items(), key=lambda item: item[1].high)
     unseen = ", ".join(repr(label) for label in error.unseen)
     draws = "1 draw" if error.k == 1 else f"{error.k} draws"
+    single = (
+        f"; {draws} cannot show that the error of a single input is below "
+        f"{format_bound(error.least_provable)}; raise {either('--k', 'k')}"
+    )
+    of_worst = f" (worst class {label!r}: {below})" if (below := say_below(worst.high)) else ""
+    overall = f", {below} with 95 % confidence" if (below := say_below(error.overall.high)) else ""
     return (
-        f"probability of a wrong answer under this noise: {format_percent(error.overall)}, below "
-        f"{format_bound(error.overall.high)} with 95 % confidence (worst class {label!r}: below "
-        f"{format_bound(worst.high)}); {draws} cannot certify a single input below "
-        f"{format_bound(error.least_provable)} error; raise {either('--k', 'k')}"
+        f"probability of a wrong answer under this noise: {format_percent(error.overall)}{overall}"
+        f"{of_worst}{single if error.least_provable > error.overall.high else ''}"
         + (f"; no test points of {unseen}, so nothing is known about it" if unseen else "")
     )
 

@@ -26,9 +26,9 @@ _ABOUT = (
 def make_blocks(models: Sequence[ModelRisk]) -> list[Block]:
     """Return the summary of all models, then every corruption of each."""
     return [
-        _summarize(models),
         Heading("How likely is a wrong answer?", "risk", "Risk"),
         Sentence(_ABOUT, level="detail"),
+        _summarize(models),
         *(block for model in models for block in _show_model(model)),
     ]
 
@@ -52,7 +52,7 @@ def _summarize(models: Sequence[ModelRisk]) -> Table:
             ]
             for model in models
         ],
-        level="headline",
+        level="detail",
         what="models",
     )
 

@@ -1,0 +1,1 @@
+"""Summary: a verdict on every model, the ranking of models, and the largest problems."""
