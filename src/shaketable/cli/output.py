@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json as json_format
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shaketable.core.checks import unknown_name
-from shaketable.core.errors import InputError, ShaketableError
+from shaketable.core.errors import InputError
 from shaketable.core.schemas import add_version
 from shaketable.views.terminal import ignore_broken_pipe, print_lines
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from shaketable.evaluation.evaluate_options import MeasureOptions, RequirementOptions
     from shaketable.findings.groups import Grouping
     from shaketable.findings.requirements.check import Check
-    from shaketable.findings.requirements.requirement import Requirement
     from shaketable.findings.results import Results
 
 
@@ -86,18 +86,15 @@ def conclude(options: MeasureOptions, results: Results, *, dataset: Dataset | No
     everything else is done. A requirement that cannot be read is refused before that.
     """
     from shaketable.activities.stopping import read_requirements
+    from shaketable.findings.requirements.finding import decide
 
-    decisions: Check | None = None
-    error: ShaketableError | None = None
-    requirements = read_requirements(options)
-    try:
-        decisions = _decide(requirements, results)
-    except ShaketableError as raised:
-        error = raised
+    required = read_requirements(options)
+    found = decide(results.groups, required) if required else None
+    if found is not None:
+        results = replace(results, findings={**results.findings, "requirements": found})
     with ignore_broken_pipe():
         if options.json:
-            extra = {} if decisions is None else {"check": decisions.json()}
-            print_json({**results.json(), **_list_sizes(results, dataset), **extra})
+            print_json({**results.json(), **_list_sizes(results, dataset)})
         else:
             results.print()
     if options.report is not None:
@@ -105,13 +102,15 @@ def conclude(options: MeasureOptions, results: Results, *, dataset: Dataset | No
 
         page = write_report(options.report, results, dataset=dataset)
         print_lines(f"page: {page}", to_stderr=True)
-    if error is not None:
-        raise error
-    if decisions is not None:
-        print_lines(*(f"requirement {d}" for d in decisions.decisions), to_stderr=True)
-        write_decisions(options, decisions)
+    if found is not None:
+        for error in found.errors.values():
+            raise error
+        assert found.check is not None, "nothing failed"
+        if options.json:
+            print_lines(*(f"requirement {d}" for d in found.check.decisions), to_stderr=True)
+        write_decisions(options, found.check)
     results.robustness.check_defined()
-    return 0 if decisions is None else decisions.exit_code
+    return 0 if found is None or found.check is None else found.check.exit_code
 
 
 def _list_sizes(results: Results, data: Dataset | None) -> dict[str, Any]:
@@ -128,15 +127,6 @@ def _list_sizes(results: Results, data: Dataset | None) -> dict[str, Any]:
     ]
     sizes = [size for size in sizes if size["columns"]]
     return {"eps_min_deviations": sizes} if sizes else {}
-
-
-def _decide(requirements: Sequence[Requirement], results: Results) -> Check | None:
-    """Decide what is required; None if nothing is."""
-    if not requirements:
-        return None
-    from shaketable.findings.requirements.check import check
-
-    return check(results, requirements)
 
 
 def write_decisions(options: RequirementOptions, decisions: Check) -> None:

@@ -25,12 +25,12 @@ _SHOWN = 300  # characters of the description of what cannot be written down
 
 @dataclass(frozen=True, kw_only=True)
 class CommandRecord:
-    """A command, or a call of a function, by which cells were made."""
+    """A command, or a call of a function, by which a results file was made."""
 
     id: str
     """Hash of all else, but for the time."""
     command: str
-    """``study`` or ``evaluate``."""
+    """``study`` or ``evaluate``; others make no cells."""
     settings: dict[str, Any]
     """What a study file would say: flags by name, without those of defaults and of output."""
     lacks: dict[str, str]

@@ -16,6 +16,7 @@ from shaketable.core.spec import display_name
 from shaketable.core.types import BoolArray, IntArray
 from shaketable.corruptions.suites.suite import SuiteKind, suite_kind
 from shaketable.evaluation.answers import Answers
+from shaketable.evaluation.command_records import CommandRecord
 from shaketable.separations.separation import SeparationRecord
 from shaketable.statistics.sequences import Unit
 from shaketable.views.blocks import Block, Column, Table
@@ -296,6 +297,8 @@ class Records(Displayed):
     groupings: tuple[GroupingRecord, ...] = ()
     failures: tuple[FailureRecord, ...] = ()
     """Cells that are missing because they failed."""
+    commands: tuple[CommandRecord, ...] = ()
+    """Commands by which they were made."""
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.cells)
@@ -310,6 +313,7 @@ class Records(Displayed):
         notes = tuple(dict.fromkeys((*self.notes, *other.notes)))
         groupings = {(g.fingerprint, g.name): g for g in (*self.groupings, *other.groupings)}
         failures = tuple(dict.fromkeys((*self.failures, *other.failures)))
+        commands = {c.id: c for c in (*other.commands, *self.commands)}
         return Records(
             tuple(cells.values()),
             tuple(known.values()),
@@ -317,6 +321,7 @@ class Records(Displayed):
             notes,
             tuple(groupings.values()),
             failures,
+            tuple(commands.values()),
         )
 
     def __repr__(self) -> str:

@@ -326,6 +326,7 @@ class Store:
             tuple(s for s in everything.suites if s.fingerprint in fingerprints),
             groupings=tuple(g for g in everything.groupings if g.fingerprint in fingerprints),
             failures=tuple(f for f in everything.failures if f.fingerprint in fingerprints),
+            commands=everything.commands,
         )
 
     def everything(self) -> Records:
@@ -365,7 +366,7 @@ class Store:
                 self._db.execute(f"PRAGMA user_version = {version}")  # fails if any write does
                 self._check_pages()
                 self._read(keys=())
-                deque((*self._rows("commands"), *self._rows("parts")), maxlen=0)
+                deque(self._rows("parts"), maxlen=0)
 
     def _create(self) -> None:
         """Create all tables, empty, and set the version of the file."""
@@ -454,6 +455,7 @@ class Store:
                 self._decode(SuiteRecord, "suites"),
                 groupings=self._decode(GroupingRecord, "groupings"),
                 failures=self._decode(FailureRecord, "failures"),
+                commands=self._decode(CommandRecord, "commands"),
             )
 
     def _decode(self, kind: type[T], table: str) -> tuple[T, ...]:

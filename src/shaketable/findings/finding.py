@@ -76,6 +76,7 @@ FINDINGS: Registry[FindingKind] = Registry(
         "shaketable.findings.mscr.finding",
         "shaketable.findings.stopping.finding",
         "shaketable.findings.risk.finding",
+        "shaketable.findings.requirements.finding",
         "shaketable.findings.regimes.finding",
         "shaketable.findings.comparison.finding",
         "shaketable.findings.features.finding",

@@ -12,7 +12,6 @@ from shaketable.findings.correlation.finding import AskedCorrelationsJson
 from shaketable.findings.finding import load_kinds
 from shaketable.findings.mcv.finding import SetVariationJson
 from shaketable.findings.mcv.variation import VariationTableJson
-from shaketable.findings.requirements.check import CheckJson
 
 
 class DeviationsJson(TypedDict):
@@ -25,11 +24,6 @@ class DeviationsJson(TypedDict):
 class ReportJson(TypedDict):
     """Results of evaluate, study and report."""
 
-    check: NotRequired[
-        Annotated[
-            CheckJson, "Decisions on what --require asks for, as the command check prints them."
-        ]
-    ]
     eps_min_deviations: NotRequired[
         Annotated[
             list[DeviationsJson],

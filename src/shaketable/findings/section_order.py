@@ -1,8 +1,8 @@
 """The order of all sections, on pages and in the terminal: the one place where it is decided."""
 
 PLACES = (
-    "verdict", "regimes", "comparison", "suite", "sets", "...", "risk", "features", "groups",
-    "measures", "confusion", "confidence", "inputs", "accuracy", "study", "differences",
-    "correlation", "stopping", "data", "method",
+    "verdict", "requirements", "changes", "regimes", "comparison", "suite", "sets", "worst", "...",
+    "risk", "features", "groups", "measures", "confusion", "confidence", "inputs", "accuracy",
+    "study", "differences", "correlation", "stopping", "data", "missing", "errata", "method",
 )  # fmt: skip
 """Names of sections in their order; ``...`` stands for those of other packages."""
