@@ -70,17 +70,22 @@ def _keep(path: str, options: RequirementOptions, given: dict[str, Any]) -> None
     """Keep in the file what was required, and when, so that its page says whether it is met."""
     from shaketable.activities.stopping import write_kept
     from shaketable.core.errors import StoreError
+    from shaketable.core.options import write_words
     from shaketable.evaluation.command_records import make_command_record
+    from shaketable.evaluation.evaluate_options import RequirementOptions
     from shaketable.evaluation.store import Store
     from shaketable.views.terminal import print_notes
 
     settings = write_kept(options)
+    words = write_words(RequirementOptions, settings)
     if given["confidence"] != 0.95:
-        settings["confidence"] = 100 * given["confidence"]
+        settings["confidence"] = percent = 100 * given["confidence"]
+        words += ["--confidence", f"{percent:.15g}"]
     if given["careful"]:
         settings["careful"] = True
+        words.append("--careful")
     record = make_command_record(
-        "check", settings, {}, fingerprint="", models={}, recipes=(), seed=0
+        "check", settings, {}, words, fingerprint="", models={}, recipes=(), seed=0
     )
     try:
         with Store(path) as store:

@@ -9,6 +9,7 @@ from typing import Any
 
 from shaketable.core.options import (
     COMMON,
+    PAGE_ENDINGS,
     RESULTS,
     RUNNING,
     SWITCH,
@@ -215,9 +216,9 @@ def add_json_flag(parser: argparse.ArgumentParser, about: str = "") -> None:
 def add_page_flag(
     parser: argparse.ArgumentParser, *names: str, about: str, dest: str | None = None
 ) -> None:
-    """Add an HTML page to write."""
-    check = output_file(".html", ".htm")
-    parser.add_argument(*names, type=check, metavar="FILE.html", help=about, dest=dest)
+    """Add a page to write."""
+    check = output_file(*PAGE_ENDINGS)
+    parser.add_argument(*names, type=check, metavar="FILE.html|.pdf", help=about, dest=dest)
 
 
 def add_out_flag(parser: argparse.ArgumentParser, about: str, endings: Sequence[str]) -> None:

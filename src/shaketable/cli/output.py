@@ -50,7 +50,7 @@ def read_results(
 
     with Store(path, must_exist=True) as store:
         records = store.records()
-    if not len(records):
+    if not records.holds_anything:
         raise store_without_cells(path)
     return find(records, reference=reference, baseline=baseline, group=group, metric=metric)
 
@@ -100,7 +100,8 @@ def conclude(options: MeasureOptions, results: Results, *, dataset: Dataset | No
     if options.report is not None:
         from shaketable.findings.page import write_report
 
-        page = write_report(options.report, results, dataset=dataset)
+        whole = results if options.store is None else _join_file(results, options, dataset)
+        page = write_report(options.report, whole, dataset=dataset)
         print_lines(f"page: {page}", to_stderr=True)
     if found is not None:
         for error in found.errors.values():
@@ -109,8 +110,42 @@ def conclude(options: MeasureOptions, results: Results, *, dataset: Dataset | No
         if options.json:
             print_lines(*(f"requirement {d}" for d in found.check.decisions), to_stderr=True)
         write_decisions(options, found.check)
-    results.robustness.check_defined()
+    if len(results.records):
+        results.robustness.check_defined()
     return 0 if found is None or found.check is None else found.check.exit_code
+
+
+def _join_file(results: Results, options: MeasureOptions, data: Dataset | None) -> Results:
+    """Return the results with all else that their results file holds, for its page."""
+    from shaketable.evaluation.store import Store
+    from shaketable.findings.finding import FINDINGS
+    from shaketable.findings.results import find
+
+    assert options.store is not None, "it is named"
+    with Store(options.store, must_exist=True) as store:
+        records = store.records()
+    groups, findings = replace(results.groups, records=records), dict(results.findings)
+    if {cell.key for cell in records} == {cell.key for cell in results.records}:
+        for name in ("requirements", "worst"):
+            found = FINDINGS.get(name).find(groups)
+            if found is not None:
+                findings.setdefault(name, found)
+        return replace(results, groups=groups, findings=findings)
+    whole = find(
+        records,
+        reference=groups.reference,
+        baseline=groups.baseline,
+        group=groups.group_by,
+        metric=groups.metric,
+        notes=results.notes,
+    )
+    if data is not None and (n := getattr(options, "inputs", None)) is not None:
+        whole = whole.show_inputs(data, n)
+    if options.require:
+        whole = replace(
+            whole, findings={**whole.findings, "requirements": findings["requirements"]}
+        )
+    return whole
 
 
 def _list_sizes(results: Results, data: Dataset | None) -> dict[str, Any]:

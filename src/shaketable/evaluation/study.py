@@ -18,6 +18,7 @@ from shaketable.core.checks import check_copies, check_whole
 from shaketable.core.errors import InputError, ShaketableError, UndefinedError, either
 from shaketable.core.keys import digest
 from shaketable.core.norms import as_p, norm_name
+from shaketable.core.options import write_words
 from shaketable.core.spec import display_name, split_calls
 from shaketable.core.types import IntArray
 from shaketable.core.versions import list_versions
@@ -476,6 +477,7 @@ def run_study(
             "study",
             settings,
             lacks,
+            write_words(StudyOptions, settings),
             fingerprint=data.fingerprint,
             models=identify_trainees(trainees),
             recipes=(cell.origin.recipe for cell in cells),

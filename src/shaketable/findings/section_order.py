@@ -3,6 +3,7 @@
 PLACES = (
     "verdict", "requirements", "changes", "regimes", "comparison", "suite", "sets", "worst", "...",
     "risk", "features", "groups", "measures", "confusion", "confidence", "inputs", "accuracy",
-    "study", "differences", "correlation", "stopping", "data", "missing", "errata", "method",
+    "study", "differences", "correlation", "stopping", "data", "closest",
+    "duplicates", "classes", "nearest", "one-nn", "missing", "notes", "errata", "method",
 )  # fmt: skip
 """Names of sections in their order; ``...`` stands for those of other packages."""

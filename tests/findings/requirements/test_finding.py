@@ -25,6 +25,7 @@ def keep(*required, **settings):
         "evaluate",
         {"data": "d", "require": [*required], **settings},
         {},
+        (),
         fingerprint="f",
         models={},
         recipes=(),
