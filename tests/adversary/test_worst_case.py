@@ -425,7 +425,7 @@ def test_the_command(capsys, tmp_path):
     assert "random noise" in out
     assert "in words, at epsilon 2.5" in out
     assert (tmp_path / "c.svg").exists()
-    assert "<h1>The worst case for" in (tmp_path / "w.html").read_text()
+    assert "<h1>How robust" in (tmp_path / "w.html").read_text()
     found = run_json(capsys, *arguments, "--constraint", "genuine-exact", "--random", "5")
     assert found["eps_min"] > 0
     values = {c["model"]: [p["mean"] for p in c["points"]] for c in found["curves"]}

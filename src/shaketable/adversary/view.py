@@ -90,6 +90,7 @@ def make_blocks(found: WorstCase) -> list[Block]:
         *_show_differences(found),
         *_show_maps(found),
         *_show_examples(found),
+        *_say_left_out(found),
         *_show_evidence(found),
         *_show_method(found),
     ]
@@ -247,6 +248,18 @@ def _show_examples(found: WorstCase) -> list[Block]:
         Sentence(_EXAMPLES, level="detail"),
         *tables,
     ]
+
+
+def _say_left_out(found: WorstCase) -> list[Block]:
+    """Say what a results file cannot show."""
+    if all(curve.target is not None for curve in found.curves):
+        return []
+    fell = any(len(a.examples) for curve in found.curves for a in curve)
+    examples = "adversarial examples are shown where the data are given (--data); " * fell
+    if found.data is not None:
+        examples = ""
+    maps = "maps of the plane need the model, so only the page of adversary has them"
+    return [Sentence(examples + maps, "left out", tone="quiet", level="detail")]
 
 
 def _tabulate_examples(found: WorstCase, curve: Curve) -> list[Table]:

@@ -8,6 +8,7 @@ from typing import Annotated, NotRequired, TypeAlias, TypedDict
 from shaketable.core.norms import NormJson
 from shaketable.core.schemas import NotesJson, Schema, make_schema
 from shaketable.corruptions.balls.numbers import OverlapJson, VolumeFactorJson
+from shaketable.findings.comparison.versions import VersionsJson
 from shaketable.findings.correlation.finding import AskedCorrelationsJson
 from shaketable.findings.finding import load_kinds
 from shaketable.findings.mcv.finding import SetVariationJson
@@ -31,6 +32,7 @@ class ReportJson(TypedDict):
             "norm.",
         ]
     ]
+    changes: NotRequired[Annotated[VersionsJson, "Since the results file of --compare."]]
     notes: NotesJson
 
 
