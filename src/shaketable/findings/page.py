@@ -25,6 +25,7 @@ from shaketable.findings.provenance import (
 from shaketable.findings.results import Found, Results, as_results, find
 from shaketable.findings.section_order import PLACES
 from shaketable.separations.audit import Audit, audit
+from shaketable.separations.pair import note_eps_min
 from shaketable.separations.separation import Separation, SeparationRecord
 from shaketable.separations.view import list_exact_values, show_audit, show_record
 from shaketable.views import page
@@ -166,7 +167,7 @@ def write_report(
         _show_data(known, dataset, audits),
         show_missing(results),
         show_errata(known, results.findings),
-        _show_notes(results, _note_other_data(dataset, known)),
+        _show_notes(results, _note_data(dataset, known)),
         _show_method(results, dataset),
     )
     blocks = order_sections(parts, PLACES)
@@ -259,10 +260,14 @@ def _match_data(separation: SeparationRecord, dataset: Dataset | None) -> Datase
     return dataset if is_same else None
 
 
-def _note_other_data(dataset: Dataset | None, records: Records) -> list[str]:
-    known = {s.fingerprint for s in _list_separations(records)}
-    if dataset is None or not known or dataset.fingerprint in known:
+def _note_data(dataset: Dataset | None, records: Records) -> list[str]:
+    """Say how large eps_min is beside the columns, or that the data are others."""
+    separations = _list_separations(records)
+    if dataset is None or not separations:
         return []
+    of_data = [s for s in separations if s.fingerprint == dataset.fingerprint]
+    if of_data:
+        return list(note_eps_min(dataset, of_data))
     return [f"The points of {dataset.name} are not drawn: they are not the data of these results."]
 
 
