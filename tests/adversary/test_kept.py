@@ -89,7 +89,7 @@ def test_examples_come_back_with_the_data_and_not_without(filled):
     assert again.json() == back.json()
     other = st.make_dataset(X + 1, DATA.y, name="other")
     assert list_examples(back.with_data(other)) == []
-    (bare,) = back.findings["worst"].found
+    (bare,) = back.findings["worst_case"].found
     with pytest.raises(InputError, match="which no results file holds; attack again"):
         bare.save_examples("e.npz")
 
@@ -191,7 +191,7 @@ def test_files_are_merged_with_what_found_most(tmp_path):
 def test_a_page_of_a_worst_case_just_computed_has_the_others_of_its_file(filled):
     path, found = filled
     whole = join(find(read(path)), replace(found, curves=found.curves[:3]))
-    first, second = whole.findings["worst"].found
+    first, second = whole.findings["worst_case"].found
     assert first.models == ["early"]
     assert first.data is DATA
     assert second.models == ["1nn", "late"]

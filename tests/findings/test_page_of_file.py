@@ -77,14 +77,14 @@ def test_a_file_that_holds_everything_is_one_page_whoever_writes_it(capsys):
     run_command(capsys, "separation", BANDS, "--store", "r.sqlite")
     adversary = ["adversary", "--data", BANDS, "--model", "1nn", "--eps", "0.01", "--quiet"]
     run_command(capsys, *adversary, "--store", "r.sqlite", "--report", "r.html")
-    assert sections()[0] == "worst"
+    assert sections()[0] == "worst-case"
     require = ["--require", "accuracy >= 1"]
     _, page = make_page(capsys, *EVALUATE, *require, "--report", "r.html")
     by_evaluate = sections()
-    for part in ("verdict", "requirements", "worst", "data", "missing", "method"):
+    for part in ("verdict", "requirements", "worst-case", "data", "missing", "method"):
         assert part in by_evaluate
     assert (
-        by_evaluate.index("requirements") < by_evaluate.index("worst") < by_evaluate.index("data")
+        by_evaluate.index("requirements") < by_evaluate.index("worst-case") < by_evaluate.index("data")
     )
     assert [shlex.split(text)[1] for text in commands_of(page)[-3:]] == [
         "separation",

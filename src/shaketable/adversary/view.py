@@ -99,7 +99,7 @@ def make_blocks(found: WorstCase) -> list[Block]:
 def _show_verdicts(found: WorstCase) -> list[Block]:
     points = len(found.curves[0].attacked.rows)
     return [
-        Heading("The worst case", "worst", "Worst case"),
+        Heading("The worst case", "worst-case", "Worst case"),
         Sentence(f"{points} points; {found.norm} eps_min = {write_eps_min(found)}", found.name),
         Sentence(LEAD, level="detail"),
         Cards([_make_card(found, model) for model in found.models]),

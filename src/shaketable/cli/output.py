@@ -126,7 +126,7 @@ def _join_file(results: Results, options: MeasureOptions, data: Dataset | None) 
         records = store.records()
     groups, findings = replace(results.groups, records=records), dict(results.findings)
     if {cell.key for cell in records} == {cell.key for cell in results.records}:
-        for name in ("requirements", "worst"):
+        for name in ("requirements", "worst_case"):
             found = FINDINGS.get(name).find(groups)
             if found is not None:
                 findings.setdefault(name, found)

@@ -74,6 +74,9 @@ class Store:
     ...     copy.add_grouping(grouping)
     >>> for failure in found.failures:
     ...     copy.add_failure(failure)
+    >>> for data in found.data:
+    ...     copy.add_data(data)
+    >>> copy.add_attacks(found.attacks)
     >>> for command in store.commands():
     ...     copy.add_command(command)
     >>> copy.rename({found.cells[0].recipe: "other"})

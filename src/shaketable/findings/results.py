@@ -38,6 +38,8 @@ class Results(Displayed):
     >>> found = st.find(st.evaluate(lambda x: x[:, 0] > 0.5, data, "linf(0.1)"))
     >>> "notes" in found.json(), found.to_frame().shape[0] > 0
     (True, True)
+    >>> found.with_data(st.make_dataset(*data)).json() == found.json()
+    True
     """
 
     groups: RecordGroups
