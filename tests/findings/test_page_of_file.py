@@ -84,7 +84,9 @@ def test_a_file_that_holds_everything_is_one_page_whoever_writes_it(capsys):
     for part in ("verdict", "requirements", "worst-case", "data", "missing", "method"):
         assert part in by_evaluate
     assert (
-        by_evaluate.index("requirements") < by_evaluate.index("worst-case") < by_evaluate.index("data")
+        by_evaluate.index("requirements")
+        < by_evaluate.index("worst-case")
+        < by_evaluate.index("data")
     )
     assert [shlex.split(text)[1] for text in commands_of(page)[-3:]] == [
         "separation",
@@ -257,3 +259,19 @@ def test_the_json_of_a_file_of_any_kind_can_be_read(capsys):
     code, out, err = run_command(capsys, "report", "r.sqlite", "--json")
     assert code == 0, err
     assert json.loads(out)["notes"] == []
+
+
+def test_nothing_is_exported_of_a_file_without_results(capsys):
+    run_command(capsys, "separation", BANDS, "--store", "r.sqlite")
+    message = run_failing(capsys, "export", "r.sqlite", "-o", "r.csv")
+    assert "must hold at least one cell" in message
+
+
+def test_a_worst_case_is_exported(capsys):
+    argv = ["adversary", "--data", BANDS, "--model", "1nn", "--eps", "0.01,0.02", "--quiet"]
+    found = run_json(capsys, *argv, "--store", "r.sqlite")
+    code, _, err = run_command(capsys, "export", "r.sqlite", "-o", "r.csv")
+    assert code == 0, err
+    frame = pd.read_csv("r.csv")
+    rows = frame[frame["quantity"] == "worst_cases.curves.points"]
+    assert rows["mean"].tolist() == pytest.approx([p["mean"] for p in found["curves"][0]["points"]])

@@ -74,7 +74,9 @@ def join(results: Results, found: WorstCase) -> Results:
     """Return results of a file with a worst case that was just computed, which shows more."""
     computed = {record.key for record in list_records(found)}
     others = restore(a for a in results.records.attacks if a.key not in computed)
-    return replace(results, findings={**results.findings, "worst_case": WorstCases((found, *others))})
+    return replace(
+        results, findings={**results.findings, "worst_case": WorstCases((found, *others))}
+    )
 
 
 FINDINGS.add("worst_case", FindingKind(find, json=WorstCasesJson, needs_cells=False))

@@ -576,5 +576,5 @@ def store_without_cells(path: str) -> InputError:
     """Return the error for a results file without results."""
     return InputError(
         f"results file {path!r} must hold at least one cell, got none; evaluate and study write "
-        "cells, adversary and separation only what they go on from"
+        "cells, adversary and separation do not"
     )

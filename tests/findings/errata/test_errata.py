@@ -1,5 +1,6 @@
 """Errata: complete entries, and those that touch a number stand on its page."""
 
+import shlex
 from dataclasses import replace
 
 import pytest
@@ -8,9 +9,11 @@ import shaketable as st
 from helpers.commands import run_command, run_json
 from helpers.pages import read_page
 from helpers.records import make_records
-from shaketable.cli.commands import COMMANDS
+from shaketable.cli.commands import COMMANDS, GROUPS
+from shaketable.cli.parser import parse_args
 from shaketable.evaluation.records import Records, SuiteRecord
 from shaketable.findings.errata.errata import list_touching, load_errata, name_subjects
+from shaketable.findings.figures.registry import FIGURES
 from shaketable.findings.finding import FINDINGS
 from shaketable.findings.page import write_report
 
@@ -20,9 +23,12 @@ HITS = {"clean": [1, 1, 0, 1], "linf(0.1)": [1, 0, 0, 1]}
 @pytest.mark.parametrize("erratum", load_errata().values(), ids=lambda e: e.id)
 def test_an_entry_says_all_that_it_must(erratum):
     assert all((erratum.paper, erratum.place, erratum.printed, erratum.right, erratum.see))
-    program, command, *_ = erratum.command.split()
-    assert program == "shaketable"
-    assert command in COMMANDS
+    program, command, *words = shlex.split(erratum.command)
+    assert (program, command in COMMANDS) == ("shaketable", True)
+    if "--help" not in words:
+        args = parse_args([command, *words], COMMANDS, GROUPS)
+        if command == "figure":
+            assert args.name in FIGURES
     for subject in erratum.touches:
         kind, _, name = subject.partition(":")
         assert kind in ("finding", "suite", "data", "training")
