@@ -275,3 +275,11 @@ def test_a_worst_case_is_exported(capsys):
     frame = pd.read_csv("r.csv")
     rows = frame[frame["quantity"] == "worst_cases.curves.points"]
     assert rows["mean"].tolist() == pytest.approx([p["mean"] for p in found["curves"][0]["points"]])
+
+
+def test_missing_parts_are_measured_on_the_data_of_the_evaluation(capsys):
+    run_command(capsys, *EVALUATE, "--corruptions", "linf(0.1)")
+    argv = ["adversary", "--data", BANDS, "--model", "1nn", "--eps", "0.01", "--quiet"]
+    run_command(capsys, *argv, "--points", "5", "--store", "r.sqlite")
+    _, page = make_page(capsys, "report", "r.sqlite", "-o", "r.html")
+    assert "--points" not in page.facts["noise of size eps_min"]

@@ -58,6 +58,7 @@ _PAIRED = (
     "the attacks found. If the models were attacked by different means, such as one with gradients "
     "and one without, it says nothing about the models"
 )
+_NO_MAPS = "maps need the model, so only the page of adversary has them"
 _EXAMPLES = (
     "The nearest examples at the smallest epsilon that has any. Would a person give them the label "
     "that the model gave? If so, the point is hard; if not, the model is wrong"
@@ -222,7 +223,7 @@ def _show_differences(found: WorstCase) -> list[Block]:
 def _show_maps(found: WorstCase) -> list[Block]:
     """Maps of the first curves, each at its largest epsilon; for points with two features."""
     data, curves = found.data, [c for c in found.curves if c.target is not None]
-    if data is None or data.d != 2 or data.table is not None or not curves:
+    if data is None or not _has_plane(data) or not curves:
         return []
 
     def show(curve: Curve) -> Chart:
@@ -254,12 +255,16 @@ def _say_left_out(found: WorstCase) -> list[Block]:
     """Say what a results file cannot show."""
     if all(curve.target is not None for curve in found.curves):
         return []
-    fell = any(len(a.examples) for curve in found.curves for a in curve)
-    examples = "adversarial examples are shown where the data are given (--data); " * fell
-    if found.data is not None:
-        examples = ""
-    maps = "maps of the plane need the model, so only the page of adversary has them"
-    return [Sentence(examples + maps, "left out", tone="quiet", level="detail")]
+    if found.data is None:
+        fell = any(len(a.examples) for curve in found.curves for a in curve)
+        text = "adversarial examples are shown where the data are given (--data)" * fell
+    else:
+        text = _NO_MAPS if _has_plane(found.data) else ""
+    return [Sentence(text, "left out", tone="quiet", level="detail")] if text else []
+
+
+def _has_plane(data: Dataset) -> bool:
+    return data.d == 2 and data.table is None
 
 
 def _tabulate_examples(found: WorstCase, curve: Curve) -> list[Table]:

@@ -88,11 +88,14 @@ def _write_evaluate(records: Records, **more: Any) -> list[str]:
 
 
 def _find_settings(records: Records) -> Mapping[str, Any]:
-    """How the last command loaded data and models; words in capitals where none says it."""
+    """How the last evaluation loaded data and models; words in capitals where none says it."""
     known = list_options(DataOptions).keys() | list_options(ModelOptions).keys() | {"seed"}
     known &= list_options(EvaluateOptions).keys()
-    for command in reversed(records.commands):
-        settings = {k: v for k, v in command.settings.items() if k in known}
+    # evaluations first: other commands take --points of test points alone
+    newest = [*reversed(records.commands)]
+    for command in (*(c for c in newest if c.recipes), *(c for c in newest if not c.recipes)):
+        keys = known if command.recipes else known - {"points"}
+        settings = {k: v for k, v in command.settings.items() if k in keys}
         if "data" in settings and "data" not in command.lacks:
             return {"model": ["MODEL"], **settings}
     return {"data": "DATA", "model": ["MODEL"]}

@@ -31,7 +31,7 @@ def test_an_entry_says_all_that_it_must(erratum):
             assert args.name in FIGURES
     for subject in erratum.touches:
         kind, _, name = subject.partition(":")
-        assert kind in ("finding", "suite", "data", "training")
+        assert kind in ("finding", "suite", "data", "training", "constraint")
         assert name
         if kind == "finding":
             assert name in FINDINGS

@@ -55,6 +55,7 @@ def name_subjects(records: Records, findings: Collection[str]) -> set[str]:
     found |= {f"suite:{suite.name}" for suite in records.suites}
     found |= {f"data:{cell.data.lower()}" for cell in records}
     found |= {f"data:{data.name.lower()}" for data in records.data}
+    found |= {f"constraint:{attack.kind}" for attack in records.attacks}
     trained = {cell.train for cell in records} - {AS_GIVEN, CLEAN}
     return found | {f"training:{spec.lower()}" for spec in trained}
 
