@@ -464,7 +464,7 @@ def test_the_command(capsys, tmp_path):
         (("--attack", "random(queries=1.5)"), "queries must be a whole number"),
         (("--map", "m.svg"), "two features"),
         (("--norm", "x"), "norm must be"),
-        (("--report", "x.pdf"), "must end in .html"),
+        (("--report", "x.txt"), "must end in .html"),
         (("--examples", "x.txt"), "must end in .npz"),
     ):
         assert message in run_failing(capsys, *arguments, *wrong)
