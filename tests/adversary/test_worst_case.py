@@ -425,7 +425,7 @@ def test_the_command(capsys, tmp_path):
     assert "random noise" in out
     assert "in words, at epsilon 2.5" in out
     assert (tmp_path / "c.svg").exists()
-    assert "<h1>The worst case for" in (tmp_path / "w.html").read_text()
+    assert "<h1>How robust" in (tmp_path / "w.html").read_text()
     found = run_json(capsys, *arguments, "--constraint", "genuine-exact", "--random", "5")
     assert found["eps_min"] > 0
     values = {c["model"]: [p["mean"] for p in c["points"]] for c in found["curves"]}
@@ -464,7 +464,7 @@ def test_the_command(capsys, tmp_path):
         (("--attack", "random(queries=1.5)"), "queries must be a whole number"),
         (("--map", "m.svg"), "two features"),
         (("--norm", "x"), "norm must be"),
-        (("--report", "x.pdf"), "must end in .html"),
+        (("--report", "x.txt"), "must end in .html"),
         (("--examples", "x.txt"), "must end in .npz"),
     ):
         assert message in run_failing(capsys, *arguments, *wrong)

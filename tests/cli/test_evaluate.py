@@ -75,7 +75,7 @@ def test_notes_reach_the_page(capsys):
     Path("calm.py").write_text(f"def answer(x):\n    return {LOWER}\n")
     argv = ["evaluate", "--model", "calm:answer", "--data", BANDS, "--quiet", "--report", "p.html"]
     assert run_command(capsys, *argv)[0] == 0
-    assert "all 300 points were used" in Path("p.html").read_text()
+    assert "all 300 points were used" in Path("p.html").read_text().lower()
 
 
 def test_scaling_is_offered_and_recorded(capsys):

@@ -11,9 +11,9 @@ pytestmark = pytest.mark.usefixtures("own_directory")
 def test_a_requirement_is_met_not_met_or_open(capsys):
     base = ["evaluate", "--data", "bands(n=1000)", "--model", "rf", "--quiet", "--require"]
     assert run_command(capsys, *base, "mscr >= -50")[0] == 0
-    code, _, err = run_command(capsys, *base, "mscr >= 50")
+    code, out, _ = run_command(capsys, *base, "mscr >= 50")
     assert code == 1
-    assert "not met" in err
+    assert "not met: 0 of 1 requirement met" in out
     assert run_command(capsys, *base, "mscr >= -1")[0] == 3
 
 

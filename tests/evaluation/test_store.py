@@ -61,11 +61,11 @@ def test_what_of_a_separation_was_not_measured_comes_back_so(tmp_path):
     assert back.by_class is None
 
 
-@pytest.mark.parametrize("version", [5, 99])
+@pytest.mark.parametrize("version", [6, 99])
 def test_another_schema_version_is_refused(filled, version):
     with sqlite3.connect(filled) as db:
         db.execute(f"PRAGMA user_version = {version}")
-    with pytest.raises(StoreError, match=f"schema version 6, got {version}"):
+    with pytest.raises(StoreError, match=f"schema version 7, got {version}"):
         Store(filled)
 
 

@@ -149,7 +149,11 @@ def test_terminal_and_page_have_sections_in_the_order_of_places(
     assert places == sorted(places)
     page = read_page(write_report(tmp_path / "r.html", results, dataset=data))
     sections = [attrs["id"] for tag, attrs in page.elements if tag == "section"]
-    assert sections == [*ids, "data", "method"]
+    distances = ["data", "closest", "duplicates", "classes", "nearest"]
+    last = ["errata", "method"]  # of studies
+    others = [place for place in distances if place in sections]
+    assert sections == [*ids, *others, "missing", *(["notes"] * ("notes" in sections)), *last]
+    assert "closest" in sections
     links = [str(attrs["href"])[1:] for tag, attrs in page.elements if tag == "a"]
     assert links[: len(sections)] == sections
     assert set(links[len(sections) :]) <= {*ids}, "of the summary"

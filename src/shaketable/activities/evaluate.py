@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shaketable.activities.held_out import take_held_out
-from shaketable.activities.stopping import read_goal, read_requirements, read_rule
+from shaketable.activities.stopping import read_goal, read_requirements, read_rule, write_kept
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
-from shaketable.core.options import write_settings
+from shaketable.core.options import write_words
 from shaketable.core.workers.tasks import use_cluster
 from shaketable.corruptions import parse
 from shaketable.corruptions.suites.per_feature import per_feature
@@ -124,16 +124,18 @@ def measure(options: EvaluateOptions, inputs: Inputs) -> Records:
             inputs.levels,
             replace(options, until=inputs.rule, unscale=True),
         )
+    settings = write_kept(options)
+    command = make_command_record(
+        "evaluate",
+        settings,
+        {},
+        write_words(EvaluateOptions, settings),
+        fingerprint=inputs.data.fingerprint,
+        models={cell.model: cell.recipe for cell in records},
+        recipes=(cell.recipe for cell in records),
+        seed=options.seed,
+    )
     if options.store is not None:
-        record = make_command_record(
-            "evaluate",
-            write_settings(options),
-            {},
-            fingerprint=inputs.data.fingerprint,
-            models={cell.model: cell.recipe for cell in records},
-            recipes=(cell.recipe for cell in records),
-            seed=options.seed,
-        )
         with Store(options.store) as results:
-            results.add_command(record)
-    return records
+            results.add_command(command)
+    return replace(records, commands=(command,))

@@ -140,7 +140,8 @@ def rerun(
 def read_commands(path: str) -> tuple[tuple[CommandRecord, ...], Records]:
     """Commands, at least one, and all cells of a results file."""
     with Store(path, must_exist=True) as file:
-        commands, records = file.commands(), file.everything()
+        commands = tuple(command for command in file.commands() if command.recipes)
+        records = file.everything()
     if not commands and not records:
         raise store_without_cells(path)
     if not commands:

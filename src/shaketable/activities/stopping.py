@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shaketable.core.errors import InputError
+from shaketable.core.options import write_settings
 from shaketable.findings.requirements.requirement import (
     Requirement,
     parse_requirements,
@@ -28,6 +29,12 @@ def read_requirements(options: RequirementOptions) -> tuple[Requirement, ...]:
         flag = "--junit" if options.junit else "--markdown"
         raise InputError(f"{flag} writes what is required; add --require, such as 'mscr >= -1'")
     return parse_requirements(texts) if texts else ()
+
+
+def write_kept(options: RequirementOptions) -> dict[str, Any]:
+    """Settings that a results file keeps: requirements as sentences, also those from files."""
+    texts = tuple(requirement.text for requirement in read_requirements(options))
+    return write_settings(replace(options, require=texts))
 
 
 def read_rule(

@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shaketable.activities.networks import choose_jobs, make_network, refuse_device
-from shaketable.activities.stopping import read_goal, read_requirements, read_rule
+from shaketable.activities.stopping import read_goal, read_requirements, read_rule, write_kept
 from shaketable.core.errors import InputError
 from shaketable.core.norms import as_p, norm_name
-from shaketable.core.options import write_settings
 from shaketable.core.spec import Call
 from shaketable.core.workers.tasks import use_cluster
 from shaketable.data.dataset import Dataset
@@ -108,4 +107,4 @@ def measure(options: StudyOptions, inputs: Inputs) -> Records:
     carried_out = replace(inputs.options, k=options.k)
     # whatever models print must not end up in the results
     with use_cluster(options.cluster, inputs.options.jobs), redirect_stdout(sys.stderr):
-        return run_study(inputs.data, inputs.models, carried_out, write_settings(options), {})
+        return run_study(inputs.data, inputs.models, carried_out, write_kept(options), {})

@@ -90,9 +90,37 @@ class Examples:
 
     def distances(self, data: Dataset, p: float) -> FloatArray:
         """Distances from the rows' own points."""
+        return pnorm(self.steps(data), p)
+
+    def steps(self, data: Dataset) -> FloatArray:
+        """How far every number moved, one row per example; missing values do not move."""
         step = self.moved.astype(np.float64) - data.rows(self.rows)
         step = step if data.table is None else np.nan_to_num(step)
-        return pnorm(step.reshape(len(self), data.d), p)
+        return step.reshape(len(self), data.d)
+
+    def choose(self, places: IntArray) -> Examples:
+        """Return some of them."""
+        return Examples(self.rows[places], self.moved[places], self.codes[places])
+
+
+@dataclass(frozen=True, eq=False)
+class KeptExamples(Examples):
+    """Examples from a results file, which holds no points; `moved` is empty."""
+
+    away: FloatArray | None
+    """Their distances from the rows' own points."""
+    nearest: IntArray | None
+    """Places of those whose steps are kept."""
+    kept_steps: FloatArray | None
+
+    def draw(self, data: Dataset) -> Examples | None:
+        """Return the nearest examples; None where their steps are not kept."""
+        if self.nearest is None or self.kept_steps is None:
+            return None
+        rows = self.rows[self.nearest]
+        x = data.rows(rows)
+        moved = x + self.kept_steps.reshape(x.shape)
+        return Examples(rows, moved.astype(x.dtype), self.codes[self.nearest])
 
 
 @dataclass(frozen=True, eq=False, repr=False)

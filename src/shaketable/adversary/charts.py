@@ -38,7 +38,7 @@ def curves_chart(worst: WorstCase) -> Chart:
         for epsilon, noisy in noise.items():
             rows.append(_make_row("random noise", epsilon, (noisy.value, noisy.low, noisy.high)))
         panels.append(_make_panel(rows, worst.eps_min).properties(title=to_one_line(model)))
-    title = f"Worst case within {worst.norm} epsilon on {worst.data.name}"
+    title = f"Worst case within {worst.norm} epsilon on {worst.name}"
     title = f"{title}, {worst.models[0]}" if len(panels) == 1 else title
     return drawing.stack_panels(panels, title=to_one_line(title))
 
@@ -59,7 +59,9 @@ def _make_panel(rows: Sequence[Row], eps_min: float | None) -> Chart:
 
 def map_chart(curve: Curve, accuracy: AdversarialAccuracy) -> Chart:
     """Decision regions, points, their Voronoi cells, and adversarial examples, in the plane."""
-    target, classifier = curve.target, curve.target.classifier
+    if (target := curve.target) is None:
+        raise InputError("a map needs the model, which no results file holds; attack again")
+    classifier = target.classifier
     x, y = target.points.reshape(len(target.rows), -1), target.y
     if x.shape[1] != 2 or target.data.table is not None:
         raise InputError(

@@ -15,16 +15,20 @@ from shaketable.adversary.attacks.rays import RayBisection
 from shaketable.adversary.attacks.registry import Attacks, parse_attacks
 from shaketable.adversary.region import Constraint, Region
 from shaketable.adversary.rounds import ROOM_TRIES, run_attacks
-from shaketable.adversary.target import Target
+from shaketable.adversary.target import Attacked, Target
 from shaketable.core.arrays import Parts
 from shaketable.core.checks import HUGE, check_real
 from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
-from shaketable.core.norms import as_p
+from shaketable.core.norms import as_p, half_separation
+from shaketable.core.types import IntArray
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.noise import choose_bounds
 from shaketable.evaluation.store import Store
+from shaketable.separations.opponents import place_points
+from shaketable.separations.search.question import Question
+from shaketable.separations.search.search import pairs_within
 from shaketable.views.numbers import format_distance, format_share
 from shaketable.views.progress import count_steps
 
@@ -47,10 +51,17 @@ class CurveJson(TypedDict):
 class Curve:
     """Adversarial accuracies of one model under one constraint, by increasing epsilon."""
 
-    target: Target
+    attacked: Attacked
     accuracies: tuple[AdversarialAccuracy, ...]
-    clean: float
-    """Accuracy on the points as they are."""
+    target: Target | None = None
+    """The model with its points; None if the curve comes from a results file."""
+    closest: IntArray | None = None
+    """Places of the points whose balls touch another class at eps_min, where a file keeps them."""
+
+    @property
+    def clean(self) -> float:
+        """Accuracy on the points as they are."""
+        return float(self.attacked.right.mean())
 
     def __iter__(self) -> Iterator[AdversarialAccuracy]:
         return iter(self.accuracies)
@@ -58,7 +69,7 @@ class Curve:
     @property
     def model(self) -> str:
         """Name of the model."""
-        return self.target.classifier.name
+        return self.attacked.model
 
     @property
     def constraint(self) -> Constraint:
@@ -100,6 +111,23 @@ class Curve:
         y = np.array([self.clean, *(a.value for a in known)])
         return float(np.sum(np.diff(x) * (y[1:] + y[:-1]) / 2))
 
+    def find_closest(self, eps_min: float) -> IntArray:
+        """Places of attacked points that are as close to another class as any two points are."""
+        if self.closest is not None or self.target is None:
+            return np.empty(0, np.int64) if self.closest is None else self.closest
+        data, p, rows = self.target.data, self.accuracies[0].p, self.attacked.rows
+        x, strata = self.target.points, None
+        if data.table is not None:
+            x, strata = place_points(data, p)
+            x = x[rows]
+        two_r = eps_min / half_separation(1.0, p) * (1 + 1e-5)  # x/255 is rounded
+        x = x.reshape(len(rows), -1).astype(np.float64)
+        question = Question(x, self.target.y, p)
+        pairs = pairs_within(question, np.full(len(x), two_r))
+        if strata is not None:
+            pairs = pairs[np.ptp(strata[rows[pairs]], axis=1) == 0]
+        return np.unique(pairs)
+
     def __repr__(self) -> str:
         values = [
             f"{format_distance(a.epsilon)}: {format_share(a.value) if a.n else 'no room'}"
@@ -111,7 +139,7 @@ class Curve:
         """Curve as a JSON object; accuracies are percentages."""
         return {
             "model": self.model,
-            "data": self.target.data.name,
+            "data": self.attacked.data,
             "measure": self.title,
             "clean": 100 * self.clean,
             "area": self.area,
@@ -302,7 +330,7 @@ def compute_curve(
     elif target.data.d > _MANY:
         note = "Searched without gradients, which a torch module would have: that finds far less."
         accuracies = [a if a.proven else replace(a, notes=(note,)) for a in accuracies]
-    return Curve(target, tuple(accuracies), float(target.right.mean()))
+    return Curve(target.attacked, tuple(accuracies), target)
 
 
 def _check_gradients(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -15,16 +16,54 @@ from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.keys import SCHEME, digest, row_keys
 from shaketable.core.types import Array, IntArray, KeyArray
+from shaketable.corruptions import PNormNoise
+from shaketable.corruptions.only import fit_to_columns
 from shaketable.data.bounds import Bounds, BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
 from shaketable.data.sampling import Sample
-from shaketable.evaluation.noise import choose_bounds
+from shaketable.evaluation.cells import Cell, Origin, make_points, measure_groups
+from shaketable.evaluation.noise import Noise, choose_bounds
+from shaketable.evaluation.records import AS_GIVEN, Points
 from shaketable.models.classifier import Classifier, as_classifier
 from shaketable.models.fitting import fit
 from shaketable.separations.opponents import check_moving, place_beside
 
 _BATCH = 1 << 22  # values of the points that a model labels at a time
+
+
+Draws: TypeAlias = tuple[IntArray, int]
+"""Hits of every point, and the number of draws per point."""
+
+
+@dataclass(frozen=True, eq=False)
+class Attacked:
+    """What results need to know of a target: its points and labels, without data and model."""
+
+    model: str
+    model_id: str
+    """Identifies the model; empty for a function without an ID."""
+    data: str
+    fingerprint: str
+    is_table: bool
+    """Whether the data are a table of several kinds of columns."""
+    points: Points
+    codes: IntArray
+    """Class codes that the model gives the points as they are."""
+    bounds: str
+    seed: int
+    about_data: tuple[str, ...] = ()
+    about_model: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> IntArray:
+        """Rows of the points, ascending."""
+        return self.points.rows
+
+    @property
+    def right(self) -> Array:
+        """Whether the model labels each point correctly as it is."""
+        return np.asarray(self.codes == self.points.y)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +149,39 @@ class Target:
         """One random key per point."""
         key = digest("adversary", SCHEME, self.data.fingerprint, int(self.seed))
         return np.asarray(row_keys(key, self.rows, np.arange(1))[:, 0])
+
+    @cached_property
+    def attacked(self) -> Attacked:
+        """What results need to know of it."""
+        return Attacked(
+            model=self.classifier.name,
+            model_id=self.classifier.identity or "",
+            data=self.data.name,
+            fingerprint=self.data.fingerprint,
+            is_table=self.data.table is not None,
+            points=make_points(self.data, self.rows),
+            codes=self.codes,
+            bounds=str(self.bounds or "none"),
+            seed=self.seed,
+            about_data=tuple(self.data.notes()),
+            about_model=tuple(self.classifier.notes),
+        )
+
+    def evaluate_noise(
+        self, p: float, ladder: Iterable[float], k: int, *, progress: bool = False
+    ) -> dict[float, Draws]:
+        """Draw random noise of every size at the points, k times each."""
+        noise = Noise(k=k, seed=self.seed, draws="ladder", bounds=self.bounds)
+        points, origin = self.attacked.points, Origin(self.classifier.name, "", AS_GIVEN)
+        if not (sizes := sorted({e for e in ladder if e > 0})):
+            return {}
+        noises = [fit_to_columns(PNormNoise(p, e), self.data.columns) for e in sizes]
+        cells = [Cell(self.data, points, each, noise, origin, "") for each in noises]
+        return {
+            epsilon: (record.hits, record.k)
+            for records in measure_groups([cells], self.classifier, progress=progress)
+            for epsilon, record in zip(sizes, records, strict=True)
+        }
 
     def predict(self, points: Array) -> IntArray:
         """Class codes that the model gives points of its own type and shape."""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shaketable.adversary.accuracy import Examples, KeptExamples
 from shaketable.core.norms import norm_title
-from shaketable.core.types import Array
-from shaketable.data.facts import describe_data
+from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.images import are_images
 from shaketable.statistics.difference import Difference
 from shaketable.views.blocks import (
@@ -58,6 +58,7 @@ _PAIRED = (
     "the attacks found. If the models were attacked by different means, such as one with gradients "
     "and one without, it says nothing about the models"
 )
+_NO_MAPS = "maps need the model, so only the page of adversary has them"
 _EXAMPLES = (
     "The nearest examples at the smallest epsilon that has any. Would a person give them the label "
     "that the model gave? If so, the point is hard; if not, the model is wrong"
@@ -90,18 +91,18 @@ def make_blocks(found: WorstCase) -> list[Block]:
         *_show_differences(found),
         *_show_maps(found),
         *_show_examples(found),
+        *_say_left_out(found),
         *_show_evidence(found),
         *_show_method(found),
     ]
 
 
 def _show_verdicts(found: WorstCase) -> list[Block]:
-    points = len(found.curves[0].target.rows)
+    points = len(found.curves[0].attacked.rows)
     return [
-        Heading("", "verdict", "Verdict"),
-        Sentence(
-            f"{points} points; {found.norm} eps_min = {write_eps_min(found)}", found.data.name
-        ),
+        Heading("The worst case", "worst-case", "Worst case"),
+        Sentence(f"{points} points; {found.norm} eps_min = {write_eps_min(found)}", found.name),
+        Sentence(LEAD, level="detail"),
         Cards([_make_card(found, model) for model in found.models]),
     ]
 
@@ -134,7 +135,7 @@ def _show_accuracies(found: WorstCase) -> list[Block]:
         return curves_chart(found)
 
     return [
-        Heading("Accuracy by epsilon", "accuracy", "Accuracy by epsilon"),
+        Heading("Accuracy at the worst point, by epsilon"),
         Chart(draw, _CURVES),
         *(block for model in found.models for block in _show_model(found, model)),
     ]
@@ -213,7 +214,7 @@ def _show_differences(found: WorstCase) -> list[Block]:
         what="comparisons",
     )
     return [
-        Heading("Which model withstands more?", "differences", "Differences"),
+        Heading("Which model withstands more?"),
         Sentence(_PAIRED, level="detail"),
         table,
     ]
@@ -221,7 +222,8 @@ def _show_differences(found: WorstCase) -> list[Block]:
 
 def _show_maps(found: WorstCase) -> list[Block]:
     """Maps of the first curves, each at its largest epsilon; for points with two features."""
-    if found.data.d != 2 or found.data.table is not None:
+    data, curves = found.data, [c for c in found.curves if c.target is not None]
+    if data is None or not _has_plane(data) or not curves:
         return []
 
     def show(curve: Curve) -> Chart:
@@ -233,8 +235,8 @@ def _show_maps(found: WorstCase) -> list[Block]:
         return Chart(draw, _MAP, own_size=True)
 
     return [
-        Heading("Where the adversary went", "maps", "Maps"),
-        *map(show, found.curves[:_MAX_MAPS]),
+        Heading("Where the adversary went", level="detail"),
+        *map(show, curves[:_MAX_MAPS]),
     ]
 
 
@@ -243,24 +245,41 @@ def _show_examples(found: WorstCase) -> list[Block]:
     if not tables:
         return []
     return [
-        Heading("Examples", "examples", "Examples"),
+        Heading("Adversarial examples", level="detail"),
         Sentence(_EXAMPLES, level="detail"),
         *tables,
     ]
 
 
+def _say_left_out(found: WorstCase) -> list[Block]:
+    """Say what a results file cannot show."""
+    if all(curve.target is not None for curve in found.curves):
+        return []
+    if found.data is None:
+        fell = any(len(a.examples) for curve in found.curves for a in curve)
+        text = "adversarial examples are shown where the data are given (--data)" * fell
+    else:
+        text = _NO_MAPS if _has_plane(found.data) else ""
+    return [Sentence(text, "left out", tone="quiet", level="detail")] if text else []
+
+
+def _has_plane(data: Dataset) -> bool:
+    return data.d == 2 and data.table is None
+
+
 def _tabulate_examples(found: WorstCase, curve: Curve) -> list[Table]:
     """The nearest examples at the smallest epsilon that has any; no table without examples."""
     accuracy = next((a for a in curve if len(a.examples)), None)
-    if accuracy is None:
+    if accuracy is None or (data := found.data) is None:
         return []
-    data, examples = found.data, accuracy.examples
+    examples = choose_nearest(accuracy, data)
+    if examples is None:
+        return []
     distances = examples.distances(data, found.p)
-    nearest = np.argsort(distances, kind="stable")[:_MAX_EXAMPLES]
     classes = [*map(str, data.classes), "none of the classes"]  # code -1 is the last
     visible = are_images(data)
     rows: list[list[Cell]] = []
-    for i in nearest:
+    for i in range(len(examples)):
         row = int(examples.rows[i])
         x, moved = data.rows(np.array([row]))[0], examples.moved[i]
         source = data.source_row(row)
@@ -277,8 +296,8 @@ def _tabulate_examples(found: WorstCase, curve: Curve) -> list[Table]:
     return [
         Table(
             f"examples for {curve.model}, {accuracy.name}, epsilon "
-            f"{format_distance(accuracy.epsilon)}: {len(rows)} of {len(examples)}, rows counted "
-            "from 0",
+            f"{format_distance(accuracy.epsilon)}: {len(rows)} of {len(accuracy.examples)}, rows "
+            "counted from 0",
             (
                 Column("row"),
                 *map(Column, ("the point", "the example", "the difference", "label")),
@@ -289,6 +308,18 @@ def _tabulate_examples(found: WorstCase, curve: Curve) -> list[Table]:
             level="detail",
         )
     ]
+
+
+def choose_nearest(accuracy: AdversarialAccuracy, data: Dataset) -> Examples | None:
+    """Return the nearest examples, the nearest first; None where a results file keeps none."""
+    if isinstance(accuracy.examples, KeptExamples):
+        return accuracy.examples.draw(data)
+    return accuracy.examples.choose(find_nearest(accuracy.examples.distances(data, accuracy.p)))
+
+
+def find_nearest(distances: FloatArray) -> IntArray:
+    """Places of the examples that are shown."""
+    return np.argsort(distances, kind="stable")[:_MAX_EXAMPLES]
 
 
 def _render_images(row: int, x: Array, moved: Array) -> list[Picture]:
@@ -342,31 +373,30 @@ def _show_evidence(found: WorstCase) -> list[Block]:
         level="detail",
         limit=200,
     )
-    heading = Heading("Evidence", "evidence", "Evidence")
+    heading = Heading("Attacks", level="detail")
     return [heading, Sentence(_EVIDENCE, level="detail"), *([table] if trials else [])]
 
 
 def _show_method(found: WorstCase) -> list[Block]:
     first = found.curves[0]
     accuracies = [a for curve in found.curves for a in curve]
-    settings = describe_data(found.data) | {
-        "Points attacked": str(len(first.target.rows)),
+    settings = {
+        "Points attacked": str(len(first.attacked.rows)),
         "Norm": found.norm,
         "eps_min": write_eps_min(found, repr),
         "Epsilon": join_distinct(format_distance(a.epsilon) for a in first),
         "Attacks": join_distinct(t.spec for a in accuracies for t in a.trials) or "none",
-        "Value range": str(first.target.bounds or "none"),
-        "Seed": str(first.target.seed),
+        "Value range": first.attacked.bounds,
+        "Seed": str(first.attacked.seed),
         "Queries": f"{sum(a.queries for a in accuracies):,}",
     }
     return [
-        Heading("How it was computed", "method", "How it was computed"),
         Definition(
             "a(ε) = share of points x whose label the model gives to every x′ of a region R_{ε}(x)",
             "Proper measure for adversarial robustness (2020), Definitions 1 to 3 and Theorem 2.",
         ),
         Facts(_REGIONS, "Regions, and the area under a curve"),
-        Facts([*settings.items()], "Settings"),
+        Facts([*settings.items()], "How the worst case was searched"),
     ]
 
 
@@ -374,7 +404,8 @@ def write_eps_min(found: WorstCase, write: Callable[[float], str] = format_dista
     """Value of eps_min, or why there is none."""
     if found.eps_min is not None:
         return write(found.eps_min)
-    return "0: classes touch" if found.data.table is None else "undefined: no opponents"
+    is_table = found.curves[0].attacked.is_table
+    return "undefined: no opponents" if is_table else "0: classes touch"
 
 
 def describe_avoidable(avoidable: Avoidable) -> str:

@@ -16,35 +16,29 @@ from shaketable.adversary.accuracy import AdversarialAccuracy
 from shaketable.adversary.agreement import AgreementsJson
 from shaketable.adversary.attacks.registry import Attacks
 from shaketable.adversary.curve import Curve, CurveJson, compute_curve
+from shaketable.adversary.kept import list_records
 from shaketable.adversary.region import Constraint
-from shaketable.adversary.target import Target
+from shaketable.adversary.target import Draws, Target
 from shaketable.core.checks import check_whole, unknown_name
 from shaketable.core.errors import InputError, UndefinedError, either
-from shaketable.core.norms import NormJson, as_p, half_separation, norm_title, norm_to_json
+from shaketable.core.norms import NormJson, as_p, norm_title, norm_to_json
 from shaketable.core.schemas import NotesJson
 from shaketable.core.spec import read_multiple
-from shaketable.core.types import Array, IntArray
+from shaketable.core.types import Array
 from shaketable.core.writing import write_beside
-from shaketable.corruptions import PNormNoise
-from shaketable.corruptions.only import fit_to_columns
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
-from shaketable.evaluation.cells import Cell, Origin, make_points, measure_groups
-from shaketable.evaluation.noise import Noise
-from shaketable.evaluation.records import AS_GIVEN
+from shaketable.evaluation.data_record import DataRecord
 from shaketable.evaluation.store import Store
 from shaketable.findings.guessing import note_guessing
-from shaketable.separations.opponents import place_points
-from shaketable.separations.search.question import Question
-from shaketable.separations.search.search import pairs_within
 from shaketable.separations.separation import separation
 from shaketable.statistics import intervals
 from shaketable.statistics.difference import Difference, DifferenceJson
 from shaketable.statistics.estimate import Estimate, EstimateJson
 from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed, print_notes
-from shaketable.views.text import join_names, name_notes
+from shaketable.views.text import name_notes
 
 
 class RandomNoiseJson(EstimateJson):
@@ -143,14 +137,15 @@ class WorstCase(Displayed):
     page.html
     """
 
-    data: Dataset
+    data: Dataset | None
+    """None where a results file holds the numbers alone."""
     p: float
     eps_min: float | None
     """Half the separation of the data in this norm; None if points of different classes touch."""
     curves: tuple[Curve, ...]
     """One curve per model and constraint."""
-    random: Mapping[str, Mapping[float, Estimate]] = field(default_factory=dict)
-    """Accuracy under random noise, by model and epsilon; empty if not asked for."""
+    noisy: Mapping[str, Mapping[float, Draws]] = field(default_factory=dict)
+    """Draws of random noise, by model and epsilon; empty if not asked for."""
 
     def __add__(self, other: WorstCase) -> WorstCase:
         """Join results of different models on the same data."""
@@ -164,25 +159,44 @@ class WorstCase(Displayed):
                 f"worst cases must be of models with different names, got {min(same)!r} twice; "
                 "give one of them another (name=…)"
             )
-        random = {**self.random, **other.random}
-        return WorstCase(self.data, self.p, self.eps_min, self.curves + other.curves, random)
+        noisy = {**self.noisy, **other.noisy}
+        return WorstCase(self.data, self.p, self.eps_min, self.curves + other.curves, noisy)
 
     @property
     def _setting(self) -> tuple[Any, ...]:
         accuracies = {(c.constraint, tuple(a.epsilon for a in c)) for c in self.curves}
-        return self.data.fingerprint, self.p, accuracies, self.curves[0].target.rows.tobytes()
+        first = self.curves[0].attacked
+        return first.fingerprint, self.p, accuracies, first.rows.tobytes()
 
     @cached_property
     def notes(self) -> list[str]:
         """What a reader should know about data and models, one sentence per note."""
-        notes = self.data.notes()
-        targets = {curve.model: curve.target for curve in self.curves}
-        notes += name_notes((m, note) for m, t in targets.items() for note in t.classifier.notes)
+        attacked = {curve.model: curve.attacked for curve in self.curves}
+        notes = [*self.curves[0].attacked.about_data]
+        notes += name_notes((m, note) for m, a in attacked.items() for note in a.about_model)
         guessing: list[tuple[str, str]] = []
-        for model, target in targets.items():
-            right = intervals.mean_share(target.right.astype(int), 1)
-            guessing += note_guessing(model, right, target.y, target.codes, self.data.classes)
+        for model, a in attacked.items():
+            right = intervals.mean_share(a.right.astype(int), 1)
+            guessing += note_guessing(model, right, a.points.y, a.codes, a.points.classes)
         return notes + name_notes(guessing)
+
+    @property
+    def name(self) -> str:
+        """Name of the data."""
+        return self.curves[0].attacked.data
+
+    @property
+    def fingerprint(self) -> str:
+        """Fingerprint of the data."""
+        return self.curves[0].attacked.fingerprint
+
+    @cached_property
+    def random(self) -> dict[str, dict[float, Estimate]]:
+        """Accuracy under random noise, by model and epsilon; empty if not asked for."""
+        return {
+            model: {e: intervals.mean_share(hits, k) for e, (hits, k) in by_epsilon.items()}
+            for model, by_epsilon in self.noisy.items()
+        }
 
     @property
     def models(self) -> list[str]:
@@ -242,10 +256,10 @@ class WorstCase(Displayed):
         if not fair:
             return []
         last = fair[-1]
-        right = curve.target.right & last.remains
+        right = curve.attacked.right & last.remains
         if not genuine and last.epsilon == self.eps_min:
-            right[self._find_closest(curve)] = False
-        lost = right[np.searchsorted(curve.target.rows, last.examples.rows)]
+            right[curve.find_closest(last.epsilon)] = False
+        lost = right[np.searchsorted(curve.attacked.rows, last.examples.rows)]
         return [Avoidable(last, int(lost.sum()), int(right.sum()))]
 
     def within(self, epsilon: float) -> bool:
@@ -262,21 +276,6 @@ class WorstCase(Displayed):
             Whether it is so.
         """
         return self.eps_min is not None and epsilon <= self.eps_min
-
-    def _find_closest(self, curve: Curve) -> IntArray:
-        """Attacked points that are as close to another class as any two points are."""
-        assert self.eps_min is not None, "callers check"
-        x, rows, strata = curve.target.points, curve.target.rows, None
-        if self.data.table is not None:
-            x, strata = place_points(self.data, self.p)
-            x = x[rows]
-        two_r = self.eps_min / half_separation(1.0, self.p) * (1 + 1e-5)  # x/255 is rounded
-        x = x.reshape(len(rows), -1).astype(np.float64)
-        question = Question(x, curve.target.y, self.p)
-        pairs = pairs_within(question, np.full(len(x), two_r))
-        if strata is not None:
-            pairs = pairs[np.ptp(strata[rows[pairs]], axis=1) == 0]
-        return np.unique(pairs)
 
     def sentences(self, model: str) -> list[str]:
         """What a model loses although 1-NN would not, one sentence per constraint.
@@ -312,6 +311,8 @@ class WorstCase(Displayed):
         Path
             Path of the file.
         """
+        if self.data is None:
+            raise InputError("examples are points, which no results file holds; attack again")
         if self.data.table is not None and self.data.table.decodes:
             raise InputError(
                 "examples of a data frame are no plain numbers, which an .npz file holds; leave "
@@ -378,7 +379,7 @@ class WorstCase(Displayed):
             Keys as in ``shaketable adversary --json``.
         """
         return {
-            "data": self.data.name,
+            "data": self.name,
             "norm": norm_to_json(self.p),
             "eps_min": self.eps_min,
             "curves": [curve.json() for curve in self.curves],
@@ -401,7 +402,7 @@ class WorstCase(Displayed):
                 for model in self.models
                 for avoidable in self.avoidable(model)
             ],
-            "seed": self.curves[0].target.seed,
+            "seed": self.curves[0].attacked.seed,
             "notes": self.notes,
         }
 
@@ -441,16 +442,11 @@ class WorstCase(Displayed):
         ...     print(found.report(Path(folder) / "page.html").name)
         page.html
         """
-        from shaketable.views import page  # loads the charts
+        from shaketable.adversary.finding import make_results
+        from shaketable.findings.page import write_report  # loads the charts
 
-        names = join_names(self.models, "models")
-        return page.write_blocks(
-            path,
-            self.blocks(),
-            title=title or f"The worst case for {names} on {self.data.name}",
-            lead=view.LEAD,
-            notes=[*self.notes, *notes],
-        )
+        results = make_results(self, notes)
+        return write_report(path, results, dataset=self.data, title=title)
 
 
 def worst_case(
@@ -543,8 +539,13 @@ def worst_case(
             )
             for constraint in dict.fromkeys(kinds)
         )
-    noisy = _evaluate_noise(target, p, ladder, random, progress=progress) if random else {}
-    return WorstCase(data, p, eps_min, curves, {target.classifier.name: noisy} if noisy else {})
+        noisy = target.evaluate_noise(p, ladder, random, progress=progress) if random else {}
+        name = target.classifier.name
+        found = WorstCase(data, p, eps_min, curves, {name: noisy} if noisy else {})
+        if not results.in_memory:
+            results.add_data(DataRecord.of(data))
+            results.add_attacks(list_records(found))
+    return found
 
 
 def _find_doubt(a: AdversarialAccuracy, b: AdversarialAccuracy) -> str:
@@ -578,21 +579,3 @@ def _resolve_epsilon(given: float | str, eps_min: float | None) -> float:
     if isinstance(given, str):
         raise unknown_name("epsilon", given, ["eps_min"])
     return given
-
-
-def _evaluate_noise(
-    target: Target, p: float, ladder: Iterable[float], k: int, *, progress: bool
-) -> dict[float, Estimate]:
-    """Accuracy under random noise of every size, at the points that are attacked."""
-    noise = Noise(k=k, seed=target.seed, draws="ladder", bounds=target.bounds)
-    points = make_points(target.data, target.rows)
-    origin = Origin(target.classifier.name, recipe="", train=AS_GIVEN)
-    if not (sizes := sorted({e for e in ladder if e > 0})):
-        return {}
-    noises = [fit_to_columns(PNormNoise(p, e), target.data.columns) for e in sizes]
-    cells = [Cell(target.data, points, each, noise, origin, "") for each in noises]
-    return {
-        epsilon: intervals.mean_share(record.hits, record.k)
-        for records in measure_groups([cells], target.classifier, progress=progress)
-        for epsilon, record in zip(sizes, records, strict=True)
-    }

@@ -6,13 +6,14 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from shaketable.cli.flags import add_options
-from shaketable.cli.output import print_result
+from shaketable.cli.output import print_result, read_results
 from shaketable.core.errors import InputError
 from shaketable.views.terminal import print_lines, print_notes
 
 if TYPE_CHECKING:
     from shaketable.adversary.options import AdversaryOptions
     from shaketable.adversary.worst_case import WorstCase
+    from shaketable.evaluation.command_records import CommandRecord
 
 ABOUT = "accuracy at the worst point around every test point"
 EXAMPLES = """\
@@ -82,11 +83,36 @@ def run(args: argparse.Namespace) -> int:
     worst = parts[0]
     for part in parts[1:]:
         worst += part
+    command = _keep(options, worst)
     print_result(worst, json=options.json)
     devices = {name: find_device(model) for name, (model, _) in models.items()}
     print_notes(note_devices(device, devices))
-    _write(options, worst)
+    _write(options, worst, command)
     return 0
+
+
+def _keep(options: AdversaryOptions, worst: WorstCase) -> CommandRecord:
+    """Keep the command in the results file, and return it."""
+    from shaketable.adversary.options import AdversaryOptions
+    from shaketable.core.options import write_settings, write_words
+    from shaketable.evaluation.command_records import make_command_record
+    from shaketable.evaluation.store import Store
+
+    settings = write_settings(options)
+    command = make_command_record(
+        "adversary",
+        settings,
+        {},
+        write_words(AdversaryOptions, settings),
+        fingerprint=worst.fingerprint,
+        models={curve.model: curve.attacked.model_id for curve in worst.curves},
+        recipes=(),
+        seed=options.seed,
+    )
+    if options.store is not None:
+        with Store(options.store) as store:
+            store.add_command(command)
+    return command
 
 
 def _compare_labels(options: AdversaryOptions) -> int:
@@ -122,7 +148,7 @@ def _compare_labels(options: AdversaryOptions) -> int:
     return 0
 
 
-def _write(options: AdversaryOptions, worst: WorstCase) -> None:
+def _write(options: AdversaryOptions, worst: WorstCase, command: CommandRecord) -> None:
     """Write the charts, the examples and the page that are named."""
     if options.out is not None or options.map is not None:
         from shaketable.adversary.charts import curves_chart, map_chart  # altair is slow to import
@@ -137,4 +163,11 @@ def _write(options: AdversaryOptions, worst: WorstCase) -> None:
     if options.examples is not None:
         print_lines(f"examples: {worst.save_examples(options.examples)}", to_stderr=True)
     if options.report is not None:
-        print_lines(f"page: {worst.report(options.report)}", to_stderr=True)
+        from shaketable.adversary.finding import join, make_results
+        from shaketable.findings.page import write_report  # loads the charts
+
+        results = make_results(worst, commands=[command])
+        if options.store is not None:
+            results = join(read_results(options.store), worst)
+        page = write_report(options.report, results, dataset=worst.data)
+        print_lines(f"page: {page}", to_stderr=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING, Any
 
 from shaketable.cli.flags import (
     add_intervals_flag,
@@ -13,6 +14,9 @@ from shaketable.cli.flags import (
 from shaketable.cli.output import print_result, write_decisions
 from shaketable.core.errors import InputError
 from shaketable.core.options import make_options
+
+if TYPE_CHECKING:
+    from shaketable.evaluation.evaluate_options import RequirementOptions
 
 ABOUT = "requirements on models: met, not met or inconclusive"
 SCHEMA = "shaketable.findings.requirements.check:CheckJson"
@@ -58,4 +62,33 @@ def run(args: argparse.Namespace) -> int:
         decisions = check(args.store, requirements, **given)
         print_result(decisions, json=args.json)
         write_decisions(options, decisions)
+    _keep(args.store, options, given)
     return decisions.exit_code
+
+
+def _keep(path: str, options: RequirementOptions, given: dict[str, Any]) -> None:
+    """Keep in the file what was required, and when, so that its page says whether it is met."""
+    from shaketable.activities.stopping import write_kept
+    from shaketable.core.errors import StoreError
+    from shaketable.core.options import write_words
+    from shaketable.evaluation.command_records import make_command_record
+    from shaketable.evaluation.evaluate_options import RequirementOptions
+    from shaketable.evaluation.store import Store
+    from shaketable.views.terminal import print_notes
+
+    settings = write_kept(options)
+    words = write_words(RequirementOptions, settings)
+    if given["confidence"] != 0.95:
+        settings["confidence"] = percent = 100 * given["confidence"]
+        words += ["--confidence", f"{percent:.15g}"]
+    if given["careful"]:
+        settings["careful"] = True
+        words.append("--careful")
+    record = make_command_record(
+        "check", settings, {}, words, fingerprint="", models={}, recipes=(), seed=0
+    )
+    try:
+        with Store(path) as store:
+            store.add_command(record)
+    except StoreError as error:
+        print_notes([f"the requirements are not kept: {error}"])

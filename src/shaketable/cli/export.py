@@ -70,6 +70,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the file, print the card, or log the run."""
+    from shaketable.evaluation.store import store_without_cells
     from shaketable.findings.export import export
     from shaketable.statistics.families import use_intervals
 
@@ -78,6 +79,8 @@ def run(args: argparse.Namespace) -> int:
     # MLflow prints addresses
     with use_intervals(args.intervals), redirect_stdout(sys.stderr):
         results = read_results(args.store, reference=reference, baseline=baseline, group=group)
+        if not results.findings:
+            raise store_without_cells(args.store)
         written = export(
             results,
             args.out,

@@ -217,7 +217,7 @@ def add_page_flag(
     parser: argparse.ArgumentParser, *names: str, about: str, dest: str | None = None
 ) -> None:
     """Add a page to write."""
-    parser.add_argument(*names, type=page_file, metavar="FILE.html", help=about, dest=dest)
+    parser.add_argument(*names, type=page_file, metavar="FILE.html|.pdf", help=about, dest=dest)
 
 
 def add_out_flag(parser: argparse.ArgumentParser, about: str, endings: Sequence[str]) -> None:

@@ -24,6 +24,7 @@ KINDS = (
     "recipes",
     "metrics",
     "figures",
+    "errata",
     "backends",
     "schema",
 )
@@ -61,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.corruptions.registry import describe_corruptions
     from shaketable.corruptions.suites.suite import SUITES
     from shaketable.data import builtin as datasets
+    from shaketable.findings.errata.errata import load_errata
     from shaketable.findings.finding import FINDINGS
     from shaketable.models.builtin import BUILTIN, EXAMPLES
     from shaketable.models.networks.registry import describe_networks
@@ -82,6 +84,7 @@ def run(args: argparse.Namespace) -> int:
             lambda _, kind: {name: _first_line(metric) for name, metric in kind.metrics.items()}
         ),
         "figures": _describe_figures,
+        "errata": lambda: {name: str(erratum) for name, erratum in load_errata().items()},
         "backends": lambda: BACKENDS.describe(lambda name, make: {name: _first_line(make)}),
     }
     entries = lists[args.kind]()

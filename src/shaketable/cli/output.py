@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json as json_format
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shaketable.core.checks import unknown_name
-from shaketable.core.errors import InputError, ShaketableError
+from shaketable.core.errors import InputError
 from shaketable.core.schemas import add_version
 from shaketable.views.terminal import ignore_broken_pipe, print_lines
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from shaketable.evaluation.evaluate_options import MeasureOptions, RequirementOptions
     from shaketable.findings.groups import Grouping
     from shaketable.findings.requirements.check import Check
-    from shaketable.findings.requirements.requirement import Requirement
     from shaketable.findings.results import Results
 
 
@@ -50,7 +50,7 @@ def read_results(
 
     with Store(path, must_exist=True) as store:
         records = store.records()
-    if not len(records):
+    if not records.holds_anything:
         raise store_without_cells(path)
     return find(records, reference=reference, baseline=baseline, group=group, metric=metric)
 
@@ -86,32 +86,66 @@ def conclude(options: MeasureOptions, results: Results, *, dataset: Dataset | No
     everything else is done. A requirement that cannot be read is refused before that.
     """
     from shaketable.activities.stopping import read_requirements
+    from shaketable.findings.requirements.finding import decide
 
-    decisions: Check | None = None
-    error: ShaketableError | None = None
-    requirements = read_requirements(options)
-    try:
-        decisions = _decide(requirements, results)
-    except ShaketableError as raised:
-        error = raised
+    required = read_requirements(options)
+    found = decide(results.groups, required) if required else None
+    if found is not None:
+        results = replace(results, findings={**results.findings, "requirements": found})
     with ignore_broken_pipe():
         if options.json:
-            extra = {} if decisions is None else {"check": decisions.json()}
-            print_json({**results.json(), **_list_sizes(results, dataset), **extra})
+            print_json({**results.json(), **_list_sizes(results, dataset)})
         else:
             results.print()
     if options.report is not None:
         from shaketable.findings.page import write_report
 
-        page = write_report(options.report, results, dataset=dataset)
+        whole = results if options.store is None else _join_file(results, options, dataset)
+        page = write_report(options.report, whole, dataset=dataset)
         print_lines(f"page: {page}", to_stderr=True)
-    if error is not None:
-        raise error
-    if decisions is not None:
-        print_lines(*(f"requirement {d}" for d in decisions.decisions), to_stderr=True)
-        write_decisions(options, decisions)
-    results.robustness.check_defined()
-    return 0 if decisions is None else decisions.exit_code
+    if found is not None:
+        for error in found.errors.values():
+            raise error
+        assert found.check is not None, "nothing failed"
+        if options.json:
+            print_lines(*(f"requirement {d}" for d in found.check.decisions), to_stderr=True)
+        write_decisions(options, found.check)
+    if len(results.records):
+        results.robustness.check_defined()
+    return 0 if found is None or found.check is None else found.check.exit_code
+
+
+def _join_file(results: Results, options: MeasureOptions, data: Dataset | None) -> Results:
+    """Return the results with all else that their results file holds, for its page."""
+    from shaketable.evaluation.store import Store
+    from shaketable.findings.finding import FINDINGS
+    from shaketable.findings.results import find
+
+    assert options.store is not None, "it is named"
+    with Store(options.store, must_exist=True) as store:
+        records = store.records()
+    groups, findings = replace(results.groups, records=records), dict(results.findings)
+    if {cell.key for cell in records} == {cell.key for cell in results.records}:
+        for name in ("requirements", "worst_case"):
+            found = FINDINGS.get(name).find(groups)
+            if found is not None:
+                findings.setdefault(name, found)
+        return replace(results, groups=groups, findings=findings)
+    whole = find(
+        records,
+        reference=groups.reference,
+        baseline=groups.baseline,
+        group=groups.group_by,
+        metric=groups.metric,
+        notes=results.notes,
+    )
+    if data is not None and (n := getattr(options, "inputs", None)) is not None:
+        whole = whole.show_inputs(data, n)
+    if options.require:
+        whole = replace(
+            whole, findings={**whole.findings, "requirements": findings["requirements"]}
+        )
+    return whole
 
 
 def _list_sizes(results: Results, data: Dataset | None) -> dict[str, Any]:
@@ -128,15 +162,6 @@ def _list_sizes(results: Results, data: Dataset | None) -> dict[str, Any]:
     ]
     sizes = [size for size in sizes if size["columns"]]
     return {"eps_min_deviations": sizes} if sizes else {}
-
-
-def _decide(requirements: Sequence[Requirement], results: Results) -> Check | None:
-    """Decide what is required; None if nothing is."""
-    if not requirements:
-        return None
-    from shaketable.findings.requirements.check import check
-
-    return check(results, requirements)
 
 
 def write_decisions(options: RequirementOptions, decisions: Check) -> None:

@@ -29,6 +29,7 @@ EXAMPLES = """\
   shaketable report r.sqlite -o report.html
   shaketable report r.sqlite --inputs --data data.csv -o report.html
   shaketable report r.sqlite --json
+  shaketable report new.sqlite --compare old.sqlite -o changes.html
   shaketable report r.sqlite --correlate mscr,mce --format latex"""
 
 
@@ -53,6 +54,11 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="say whether two metrics order the models alike, such as mscr,mce or "
         "'error,accuracy[linf(0.1)]'; of four models or more",
     )
+    parser.add_argument(
+        "--compare",
+        metavar="OLD",
+        help="results file from before: also show what changed since, new minus old",
+    )
     add_requirement_flags(parser)
     add_inputs_flags(parser)
     parser.add_argument(
@@ -65,9 +71,12 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print what a results file holds."""
     from shaketable.evaluation.evaluate_options import MeasureOptions
+    from shaketable.findings.comparison.versions import Changes, compare_stores
     from shaketable.findings.correlation.finding import find_asked_correlations as find_correlation
     from shaketable.findings.mcv.finding import find_asked_variation as find_variation
+    from shaketable.separations.view import show_record
     from shaketable.statistics.families import use_intervals
+    from shaketable.views.terminal import print_blocks
 
     reference, baseline = args.reference or "", args.baseline or ""
     group = read_group(args.group)
@@ -84,7 +93,12 @@ def run(args: argparse.Namespace) -> int:
             findings["mcv"] = find_variation(results.records, reference=reference, suite=args.suite)
         if args.correlate:
             findings["correlate"] = find_correlation(results.records, args.correlate)
+        if args.compare is not None:
+            findings["changes"] = Changes(compare_stores(args.compare, args.store))
         results = replace(results, findings=findings)
+        if not len(results.records) and not args.json:
+            for separation in results.records.separations:
+                print_blocks(show_record(separation))
         data = _load_data(args)
         if data is not None and args.inputs is not None:
             results = results.show_inputs(data, args.inputs)

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from shaketable.cli.flags import add_options
-from shaketable.cli.output import print_json
+from shaketable.cli.output import print_json, read_results
 from shaketable.views.terminal import print_lines
-
-if TYPE_CHECKING:
-    from shaketable.separations.options import SeparationOptions
 
 ABOUT = "how far apart the classes are, and eps_min"
 EXAMPLES = """\
@@ -27,10 +23,15 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure the separation, and print it."""
+    from shaketable.core.options import write_settings, write_words
     from shaketable.core.workers.tasks import use_cluster
+    from shaketable.evaluation.command_records import make_command_record
+    from shaketable.evaluation.data_record import DataRecord
     from shaketable.evaluation.store import Store
+    from shaketable.findings.results import find
     from shaketable.separations.audit import audit
     from shaketable.separations.one_nn import one_nn
+    from shaketable.separations.options import SeparationOptions
     from shaketable.separations.separation import SeparationRecord, separation
 
     options: SeparationOptions = args.options
@@ -50,7 +51,21 @@ def run(args: argparse.Namespace) -> int:
             keep=keep,
             closest=options.closest + 1,  # the last pair shown has an eps_min without it too
         )
-        if not options.minimum:  # evaluate needs no other separation then
+        settings = write_settings(options)
+        command = make_command_record(
+            "separation",
+            settings,
+            {},
+            write_words(SeparationOptions, settings),
+            fingerprint=data.fingerprint,
+            models={},
+            recipes=(),
+            seed=options.seed,
+        )
+        store.add_data(DataRecord.of(data))
+        store.add_command(command)
+        # the file may have more than the minimum already
+        if not options.minimum or store.separation(data.fingerprint, result.p) is None:
             store.add_separation(SeparationRecord.of(result, data.fingerprint))
         if options.one_nn:
             neighbours = one_nn(
@@ -73,5 +88,12 @@ def run(args: argparse.Namespace) -> int:
     else:
         found.print()
     if options.report is not None:
-        print_lines(f"page: {found.report(options.report)}", to_stderr=True)
+        from shaketable.findings.page import record_audit, write_report  # loads the charts
+
+        if options.store is None:
+            results = find(record_audit(found, command))
+        else:
+            results = read_results(options.store)
+        page = write_report(options.report, results, dataset=data, audits=[found])
+        print_lines(f"page: {page}", to_stderr=True)
     return 0

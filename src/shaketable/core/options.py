@@ -23,9 +23,10 @@ from shaketable.core.writing import check_writable
 T = TypeVar("T")
 
 CHART_ENDINGS = (".html", ".json", ".pdf", ".png", ".svg")
+"""Endings of the files that a chart can be written to."""
+
 PAGE_ENDINGS = (".html", ".htm", ".pdf")
 """Endings of the files that a page can be written to."""
-"""Endings of the files that a chart can be written to."""
 
 COMMON = "common options"
 """Group that comes first."""
@@ -295,6 +296,35 @@ def write_settings(options: Any, *, everything: bool = False) -> dict[str, Any]:
     return settings
 
 
+def write_words(kind: type[Any], settings: Mapping[str, Any]) -> list[str]:
+    """Write settings as the words of a command.
+
+    >>> @dataclass(frozen=True)
+    ... class Options:
+    ...     runs: int = whole("how often", 10)
+    >>> write_words(Options, {"runs": 3})
+    ['--runs', '3']
+    """
+    options, words, arguments = list_options(kind), list[str](), list[str]()
+    for key, value in settings.items():
+        option = options[key]
+        flag = next(iter(option.flags), f"--{key.replace('_', '-')}")
+        if option.form is SWITCH:
+            words += [flag] * bool(value)
+            continue
+        split = option.form.split(value)
+        if option.is_argument:
+            arguments += map(_format_word, split)
+        elif option.form is GRIDS:
+            words += [word for grid in split for word in (flag, *grid)]
+        elif option.form.nargs and not option.form.repeated:
+            words += [flag, *map(_format_word, split)]
+        else:
+            for word in map(_format_word, split):
+                words += [f"{flag}={word}"] if word.startswith("-") else [flag, word]
+    return arguments + words
+
+
 def read_settings(
     kind: type[Any], settings: Mapping[str, Any], *, where: str, given: Collection[str] = ()
 ) -> dict[str, Any]:
@@ -489,7 +519,7 @@ def report_option(about: str) -> Any:
     return option(
         about,
         read=page_file,
-        metavar="FILE.html",
+        metavar="FILE.html|.pdf",
         group=COMMON,
         kept=False,
         example="study.html",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import platform
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,14 +26,16 @@ _SHOWN = 300  # characters of the description of what cannot be written down
 
 @dataclass(frozen=True, kw_only=True)
 class CommandRecord:
-    """A command, or a call of a function, by which cells were made."""
+    """A command, or a call of a function, by which a results file was made."""
 
     id: str
     """Hash of all else, but for the time."""
     command: str
-    """``study`` or ``evaluate``."""
+    """``study`` or ``evaluate``; others make no cells."""
     settings: dict[str, Any]
     """What a study file would say: flags by name, without those of defaults and of output."""
+    words: tuple[str, ...]
+    """The settings as flags of the command."""
     lacks: dict[str, str]
     """What settings cannot say, by key, and a description of what was given."""
     fingerprint: str
@@ -46,11 +49,18 @@ class CommandRecord:
     platform: str
     created: str
 
+    def write(self, store: str) -> str:
+        """Return the command as a shell takes it, with a results file."""
+        if self.command == "check":
+            return shlex.join(["shaketable", "check", store, *self.words])
+        return shlex.join(["shaketable", self.command, *self.words, "--store", store])
+
 
 def make_command_record(
     command: str,
     settings: Mapping[str, Any],
     lacks: Mapping[str, str],
+    words: Iterable[str],
     *,
     fingerprint: str,
     models: Mapping[str, str],
@@ -64,6 +74,7 @@ def make_command_record(
         id=f"{digest(json.dumps(content, sort_keys=True)):016x}",
         command=command,
         settings=dict(settings),
+        words=tuple(words),
         lacks=dict(lacks),
         fingerprint=fingerprint,
         models=dict(models),

@@ -12,6 +12,7 @@ import numpy as np
 from shaketable.core.errors import InputError
 from shaketable.core.norms import norm_title
 from shaketable.core.writing import write_beside
+from shaketable.evaluation.attack_record import AttackRecord
 from shaketable.evaluation.command_records import CommandRecord
 from shaketable.evaluation.records import GroupingRecord, Record, Records
 from shaketable.evaluation.store import Store
@@ -52,6 +53,7 @@ def merge_stores(paths: Sequence[str | Path], out: str | Path) -> Merged:
     cells, homes = _join_cells(files)
     separations = _join(files, "separations", "norm", _describe_separation)
     groupings = _join(files, "groupings", "name", _describe_grouping)
+    attacks = _join_attacks(files)
     names: dict[str, list[str]] = {}
     for cell in (cell for records in files.values() for cell in records):
         names.setdefault(cell.recipe, []).append(cell.model)
@@ -65,6 +67,9 @@ def merge_stores(paths: Sequence[str | Path], out: str | Path) -> Merged:
             store.add_grouping(grouping)
         for command in commands:
             store.add_command(command)
+        for data in {d.fingerprint: d for records in files.values() for d in records.data}.values():
+            store.add_data(data)
+        store.add_attacks(attacks)
         for failure in (f for records in files.values() for f in records.failures):
             if failure.key not in cells:
                 store.add_failure(failure)
@@ -127,6 +132,16 @@ def _join(files: dict[str, Records], field: str, name: str, describe: Any) -> li
             if describe(first)[1:] != describe(one)[1:]:
                 raise _refuse([home, path], describe(first)[0])
     return [one for _, one in found.values()]
+
+
+def _join_attacks(files: dict[str, Records]) -> list[AttackRecord]:
+    """What attacks found, every region once: of several the one that found most."""
+    found: dict[str, AttackRecord] = {}
+    for attack in (attack for records in files.values() for attack in records.attacks):
+        first = found.setdefault(attack.key, attack)
+        if (len(attack.fell), bool(attack.proven)) > (len(first.fell), bool(first.proven)):
+            found[attack.key] = attack
+    return [*found.values()]
 
 
 def _describe_separation(separation: SeparationRecord) -> tuple[Any, ...]:

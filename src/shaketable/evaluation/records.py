@@ -16,6 +16,8 @@ from shaketable.core.spec import display_name
 from shaketable.core.types import BoolArray, IntArray
 from shaketable.corruptions.suites.suite import SuiteKind, suite_kind
 from shaketable.evaluation.answers import Answers
+from shaketable.evaluation.command_records import CommandRecord
+from shaketable.evaluation.data_record import DataRecord
 from shaketable.separations.separation import SeparationRecord
 from shaketable.statistics.sequences import Unit
 from shaketable.views.blocks import Block, Column, Table
@@ -23,6 +25,8 @@ from shaketable.views.terminal import Displayed
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from shaketable.evaluation.attack_record import AttackRecord
 
 
 CLEAN = "clean"
@@ -296,6 +300,14 @@ class Records(Displayed):
     groupings: tuple[GroupingRecord, ...] = ()
     failures: tuple[FailureRecord, ...] = ()
     """Cells that are missing because they failed."""
+    commands: tuple[CommandRecord, ...] = ()
+    """Commands by which they were made."""
+    attacks: tuple[AttackRecord, ...] = ()
+    """What attacks on models found."""
+    data: tuple[DataRecord, ...] = ()
+    """Facts about the data."""
+    source: str = ""
+    """Path of their results file; empty for none."""
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.cells)
@@ -310,6 +322,8 @@ class Records(Displayed):
         notes = tuple(dict.fromkeys((*self.notes, *other.notes)))
         groupings = {(g.fingerprint, g.name): g for g in (*self.groupings, *other.groupings)}
         failures = tuple(dict.fromkeys((*self.failures, *other.failures)))
+        commands = {c.id: c for c in (*other.commands, *self.commands)}
+        attacks = {a.key: a for a in (*self.attacks, *other.attacks)}
         return Records(
             tuple(cells.values()),
             tuple(known.values()),
@@ -317,7 +331,16 @@ class Records(Displayed):
             notes,
             tuple(groupings.values()),
             failures,
+            tuple(commands.values()),
+            tuple(attacks.values()),
+            tuple({d.fingerprint: d for d in (*self.data, *other.data)}.values()),
+            self.source or other.source,
         )
+
+    @property
+    def holds_anything(self) -> bool:
+        """Whether there is a cell, a separation or a worst case."""
+        return bool(self.cells or self.separations or self.attacks)
 
     def __repr__(self) -> str:
         return f"<Records: {len(self)} cells, models {', '.join(self.models)}>"

@@ -17,6 +17,7 @@ from shaketable.corruptions.suites.suite import Suite
 from shaketable.corruptions.table_faults import fit_to_frame
 from shaketable.data.bounds import Bounds, BoundsLike
 from shaketable.data.dataset import Dataset
+from shaketable.evaluation.data_record import DataRecord
 from shaketable.evaluation.noise import Draws, Noise, choose_range
 from shaketable.evaluation.records import SuiteRecord
 from shaketable.evaluation.store import Store
@@ -127,6 +128,7 @@ def resolve_and_record(
     if not store.in_memory:
         for corruption in resolved.corruptions:
             _refuse_script(corruption)
+    store.add_data(DataRecord.of(data))
     for measured in resolved.separations:
         store.add_separation(measured)
     for suite in resolved.suites:

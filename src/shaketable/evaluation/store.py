@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from shaketable.core.errors import InputError, ShaketableError, StoreError, describe_error
+from shaketable.evaluation.attack_record import AttackRecord
 from shaketable.evaluation.command_records import CommandRecord
+from shaketable.evaluation.data_record import DataRecord
 from shaketable.evaluation.records import (
     FailureRecord,
     GroupingRecord,
@@ -38,7 +40,7 @@ from shaketable.evaluation.store_columns import (
 )
 from shaketable.separations.separation import SeparationRecord
 
-SCHEMA = 6
+SCHEMA = 7
 """Version of the tables; files of other versions are refused."""
 
 T = TypeVar("T")
@@ -72,6 +74,9 @@ class Store:
     ...     copy.add_grouping(grouping)
     >>> for failure in found.failures:
     ...     copy.add_failure(failure)
+    >>> for data in found.data:
+    ...     copy.add_data(data)
+    >>> copy.add_attacks(found.attacks)
     >>> for command in store.commands():
     ...     copy.add_command(command)
     >>> copy.rename({found.cells[0].recipe: "other"})
@@ -149,19 +154,33 @@ class Store:
         """
         records = list(records)
         points = {record.points.id: record.points for record in records}
-        encoded = [encode(each) for each in points.values() if each.id not in self._points]
         cells = [encode(record) for record in records]
         with self._transaction("IMMEDIATE"):
             for key in instead_of:
                 self._delete("cells", {"key": key})
-            for row in encoded:
-                self._insert("points", row)
+            self._insert_points(points.values())
             for cell in cells:
                 if cell["answers"] is not None:
                     self._delete("cells", {"key": cell["key"]}, "answers IS NULL")
                 self._insert("cells", cell)
                 self._delete("failures", {"key": cell["key"]})
         self._points |= set(points)
+
+    def add_attacks(self, records: Iterable[AttackRecord]) -> None:
+        """Write what attacks found, in place of what earlier ones found in the same region.
+
+        Parameters
+        ----------
+        records
+            One per model, constraint and size.
+        """
+        records = list(records)
+        with self._transaction("IMMEDIATE"):
+            self._insert_points(record.points for record in records)
+            for record in records:
+                self._delete("attacks", {"key": record.key})
+                self._insert("attacks", encode(record))
+        self._points |= {record.points.id for record in records}
 
     def rename(self, names: Mapping[str, str]) -> None:
         """Give the models of these recipes these names, in all of their cells.
@@ -185,15 +204,24 @@ class Store:
                     self._seal("cells", rowid)
 
     def add_separation(self, separation: SeparationRecord) -> None:
-        """Write the separation of a data set in one norm.
+        """Write the separation of a data set in one norm, in place of an earlier one.
 
         Parameters
         ----------
         separation
             What was measured.
         """
-        with self._transaction("IMMEDIATE"):
-            self._insert("separations", encode(separation))
+        self._replace("separations", separation)
+
+    def add_data(self, data: DataRecord) -> None:
+        """Write facts about data, in place of earlier ones of the same data.
+
+        Parameters
+        ----------
+        data
+            The facts.
+        """
+        self._replace("data", data)
 
     def add_suite(self, suite: SuiteRecord) -> None:
         """Write which corruptions a suite has on some data, in place of an earlier record of it.
@@ -319,13 +347,22 @@ class Store:
             everything = self._read(None if ordered is None else set(ordered))
             by_key = {cell.key: cell for cell in everything}
             cells = tuple(by_key[key] for key in (by_key if ordered is None else ordered))
+        if ordered is None and not cells:
+            return everything
         fingerprints = {cell.fingerprint for cell in cells}
+        if ordered is None:
+            fingerprints |= {attack.fingerprint for attack in everything.attacks}
         return Records(
             cells,
             tuple(s for s in everything.separations if s.fingerprint in fingerprints),
             tuple(s for s in everything.suites if s.fingerprint in fingerprints),
+            notes=everything.notes if ordered is None else (),
             groupings=tuple(g for g in everything.groupings if g.fingerprint in fingerprints),
             failures=tuple(f for f in everything.failures if f.fingerprint in fingerprints),
+            commands=everything.commands if ordered is None else (),
+            attacks=everything.attacks if ordered is None else (),
+            data=tuple(d for d in everything.data if d.fingerprint in fingerprints),
+            source=everything.source,
         )
 
     def everything(self) -> Records:
@@ -365,7 +402,7 @@ class Store:
                 self._db.execute(f"PRAGMA user_version = {version}")  # fails if any write does
                 self._check_pages()
                 self._read(keys=())
-                deque((*self._rows("commands"), *self._rows("parts")), maxlen=0)
+                deque(self._rows("parts"), maxlen=0)
 
     def _create(self) -> None:
         """Create all tables, empty, and set the version of the file."""
@@ -388,6 +425,11 @@ class Store:
         with self._transaction("IMMEDIATE"):
             self._delete(table, {name: row[name] for name in KEYS[table]})
             self._insert(table, row)
+
+    def _insert_points(self, points: Iterable[Points]) -> None:
+        for each in points:
+            if each.id not in self._points:
+                self._insert("points", encode(each))
 
     def _insert(self, table: str, row: Mapping[str, Any]) -> None:
         """Insert a row, given as values by column, unless its key is there; add its checksum."""
@@ -444,6 +486,7 @@ class Store:
         """Check all rows, and return what they hold; of the cells all, or those named."""
         with _explain_values():
             points = {row["id"]: decode(Points, row) for row in self._rows("points")}
+            data = self._decode(DataRecord, "data")
             return Records(
                 tuple(
                     decode(Record, row | {"points": points[row["points"]]})
@@ -454,6 +497,14 @@ class Store:
                 self._decode(SuiteRecord, "suites"),
                 groupings=self._decode(GroupingRecord, "groupings"),
                 failures=self._decode(FailureRecord, "failures"),
+                commands=self._decode(CommandRecord, "commands"),
+                data=data,
+                notes=tuple(dict.fromkeys(note for each in data for note in each.notes)),
+                source="" if self.in_memory else self.path,
+                attacks=tuple(
+                    decode(AttackRecord, row | {"points": points[row["points"]]})
+                    for row in self._rows("attacks")
+                ),
             )
 
     def _decode(self, kind: type[T], table: str) -> tuple[T, ...]:
@@ -525,5 +576,5 @@ def store_without_cells(path: str) -> InputError:
     """Return the error for a results file without results."""
     return InputError(
         f"results file {path!r} must hold at least one cell, got none; evaluate and study write "
-        "cells, adversary and separation only what they go on from"
+        "cells, adversary and separation do not"
     )

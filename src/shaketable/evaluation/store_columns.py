@@ -14,7 +14,9 @@ import numpy as np
 
 from shaketable.core.types import FloatArray, IntArray
 from shaketable.evaluation.answers import Answers
+from shaketable.evaluation.attack_record import AttackRecord
 from shaketable.evaluation.command_records import CommandRecord
+from shaketable.evaluation.data_record import DataRecord
 from shaketable.evaluation.records import (
     SETTING_FIELDS,
     FailureRecord,
@@ -45,6 +47,8 @@ TABLES: Mapping[str, type[Any]] = {
     "groupings": GroupingRecord,
     "commands": CommandRecord,
     "failures": FailureRecord,
+    "attacks": AttackRecord,
+    "data": DataRecord,
     "parts": Part,
 }
 """Kinds of records by the table that has their fields as columns."""
@@ -57,6 +61,8 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "groupings": ("fingerprint", "name"),
     "commands": ("id",),
     "failures": ("key",),
+    "attacks": ("key",),
+    "data": ("fingerprint",),
     "parts": ("key",),
 }
 """Columns that tell the rows of a table apart."""

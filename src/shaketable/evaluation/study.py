@@ -18,6 +18,7 @@ from shaketable.core.checks import check_copies, check_whole
 from shaketable.core.errors import InputError, ShaketableError, UndefinedError, either
 from shaketable.core.keys import digest
 from shaketable.core.norms import as_p, norm_name
+from shaketable.core.options import write_words
 from shaketable.core.spec import display_name, split_calls
 from shaketable.core.types import IntArray
 from shaketable.core.versions import list_versions
@@ -471,19 +472,18 @@ def run_study(
     files = ModelFiles(_make_absolute(keep_models), _make_absolute(store))
     with Store(store) as results:
         plan = plan_study(data, trainees, results, options, files=files)
-        if not results.in_memory:
-            cells = [cell for task in plan for cell in task.cells]
-            results.add_command(
-                make_command_record(
-                    "study",
-                    settings,
-                    lacks,
-                    fingerprint=data.fingerprint,
-                    models=identify_trainees(trainees),
-                    recipes=(cell.origin.recipe for cell in cells),
-                    seed=cells[0].noise.seed,
-                )
-            )
+        cells = [cell for task in plan for cell in task.cells]
+        command = make_command_record(
+            "study",
+            settings,
+            lacks,
+            write_words(StudyOptions, settings),
+            fingerprint=data.fingerprint,
+            models=identify_trainees(trainees),
+            recipes=(cell.origin.recipe for cell in cells),
+            seed=cells[0].noise.seed,
+        )
+        results.add_command(command)
 
         trained_again: list[Task] = []
 
@@ -514,7 +514,7 @@ def run_study(
         finally:
             files.remove_folder()
     notes = [*list_notes(trainees, data), *_note_files(trained_again, keep_models)]
-    return replace(records, notes=(*records.notes, *notes))
+    return replace(records, notes=(*records.notes, *notes), commands=(command,))
 
 
 def _note_files(trained_again: Sequence[Task], folder: str | Path | None) -> list[str]:

@@ -46,6 +46,8 @@ class FindingKind:
     """The metrics it is about, by name; the first line of a docstring is its description."""
     suite_metrics: tuple[str, ...] = ()
     """Metrics of suites that it scores; the corruptions of such suites are left to it."""
+    needs_cells: bool = True
+    """Whether records without cells cannot hold it."""
 
     def __post_init__(self) -> None:
         rules = {
@@ -76,6 +78,7 @@ FINDINGS: Registry[FindingKind] = Registry(
         "shaketable.findings.mscr.finding",
         "shaketable.findings.stopping.finding",
         "shaketable.findings.risk.finding",
+        "shaketable.findings.requirements.finding",
         "shaketable.findings.regimes.finding",
         "shaketable.findings.comparison.finding",
         "shaketable.findings.features.finding",
@@ -89,6 +92,7 @@ FINDINGS: Registry[FindingKind] = Registry(
         "shaketable.findings.mcv.finding",
         "shaketable.findings.correlation.finding",
         "shaketable.findings.summary.finding",
+        "shaketable.adversary.finding",
     ),
 )
 """All kinds of findings."""

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 from shaketable.core.errors import InputError
 from shaketable.data.dataset import Dataset
+from shaketable.evaluation.command_records import CommandRecord
+from shaketable.evaluation.data_record import DataRecord
 from shaketable.evaluation.records import Records
+from shaketable.findings.errata.errata import show_errata
 from shaketable.findings.mce.finding import SuiteErrors
-from shaketable.findings.provenance import list_models, list_settings, make_title
+from shaketable.findings.missing import show_missing
+from shaketable.findings.provenance import (
+    group_notes,
+    list_commands,
+    list_models,
+    list_settings,
+    make_title,
+)
 from shaketable.findings.results import Found, Results, as_results, find
 from shaketable.findings.section_order import PLACES
-from shaketable.separations.audit import audit
+from shaketable.separations.audit import Audit, audit
+from shaketable.separations.pair import note_eps_min
 from shaketable.separations.separation import Separation, SeparationRecord
-from shaketable.separations.view import list_exact_values, show_record
+from shaketable.separations.view import list_exact_values, show_audit, show_record
 from shaketable.views import page
-from shaketable.views.blocks import Block, Column, Facts, Heading, Table, order_sections
+from shaketable.views.blocks import Block, Column, Facts, Heading, Sentence, Table, order_sections
 
 _AVOIDABLE = (
     "Every model was evaluated under known random noise on every test point. What counts is the "
@@ -28,6 +40,9 @@ _CORRUPTED = (
     "Every test point was corrupted in many known ways, the same for every model. What counts is "
     "how many answers are wrong."
 )
+
+_HELD = "What was measured on these data, and what was not."
+_NOTED = {"data": "the data", "models": "the models", "measurement": "the measurement"}
 
 
 class Reported(Protocol):
@@ -80,11 +95,19 @@ def report(
     if isinstance(found, Separation):
         if dataset is None:
             raise InputError("dataset must be the data of the separation, got None; pass it")
-        return audit(found, dataset).report(path, title=title, notes=notes)
+        checked = audit(found, dataset)
+        results = find(record_audit(checked), notes=notes)
+        return write_report(path, results, dataset=dataset, title=title, audits=[checked])
     if isinstance(found, Results | Records | str | Path):
         results = as_results(found, reference=reference, notes=notes)
         return write_report(path, results, dataset=dataset, title=title)
     return found.report(path)
+
+
+def record_audit(found: Audit, *commands: CommandRecord) -> Records:
+    """Return the records that a results file would have of a separation."""
+    record = SeparationRecord.of(found.separation, found.data.fingerprint)
+    return Records((), (record,), data=(DataRecord.of(found.data),), commands=commands)
 
 
 def write_report(
@@ -95,6 +118,7 @@ def write_report(
     title: str | None = None,
     notes: Iterable[str] = (),
     reference: str = "",
+    audits: Iterable[Audit] = (),
 ) -> Path:
     """Write all findings of the records as one HTML page, and return its path.
 
@@ -115,6 +139,8 @@ def write_report(
         Sentences that a reader should know, shown near the top.
     reference
         Label of the model that the groups of the mCV plot refer to; see `VariationTable`.
+    audits
+        Audits of separations that were just measured, which know more than the records.
 
     Returns
     -------
@@ -134,50 +160,98 @@ def write_report(
         results = records
     else:
         results = find(records, reference=reference, notes=notes)
-    separations = _list_separations(results.records)
-    known = [(s, _match_data(s, dataset)) for s in separations]
-    parts = results.blocks(), _show_data(known), _show_method(results, known)
+    results = results if dataset is None else results.with_data(dataset)
+    known = results.records
+    parts = (
+        results.blocks(),
+        _show_data(known, dataset, audits),
+        show_missing(results),
+        show_errata(known, results.findings),
+        _show_notes(results, _note_data(dataset, known)),
+        _show_method(results, dataset),
+    )
     blocks = order_sections(parts, PLACES)
     has_verdict = any(isinstance(b, Heading) and b.place == "verdict" for b in blocks)
     return page.write_blocks(
         path,
         blocks,
-        title=title or make_title(results.records),
-        lead=_AVOIDABLE if has_verdict else _CORRUPTED,
-        notes=[*results.notes, *_note_other_data(dataset, separations)],
+        title=title or make_title(known),
+        lead=_AVOIDABLE if has_verdict else _CORRUPTED if len(known) else _HELD,
+        notes=[*map(str, known.failures), *results.groups.unfinished],
     )
 
 
-def _show_data(known: list[tuple[SeparationRecord, Dataset | None]]) -> list[Block]:
-    if not known:
+def _show_data(records: Records, dataset: Dataset | None, audits: Iterable[Audit]) -> list[Block]:
+    """Return every separation, with its closest points where the data are given."""
+    separations = _list_separations(records)
+    audited = {(a.data.fingerprint, a.separation.p): a for a in audits}
+    blocks: list[Block] = []
+    for s in separations:
+        found = audited.get((s.fingerprint, s.norm))
+        if found is None and (data := _match_data(s, dataset)) is not None:
+            found = audit(s.restore(data), data)
+        blocks += show_record(s) if found is None else _drop_places(show_audit(found), separations)
+    if not blocks:
         return []
-    return [
-        Heading("How far apart the classes are", "data", "Data"),
-        *(block for s, points in known for block in show_record(s, points)),
+    return [Heading("How far apart the classes are", "data", "Data"), *blocks]
+
+
+def _drop_places(blocks: list[Block], separations: list[SeparationRecord]) -> Iterator[Block]:
+    """Leave out the first heading; of several separations, all are in one section."""
+    for block in blocks[1:]:
+        if isinstance(block, Heading) and len(separations) > 1:
+            yield replace(block, place="", contents="")
+        else:
+            yield block
+
+
+def _show_notes(results: Results, more: Iterable[str]) -> list[Block]:
+    """Return all notes, each once, by what they are about; failures stand at the top."""
+    above = {*map(str, results.records.failures)}
+    notes = [note for note in (*results.notes, *more) if note not in above]
+    grouped = group_notes(results.records, notes)
+    if not grouped:
+        return []
+    blocks: list[Block] = [Heading("What to know about these results", "notes", "Notes")]
+    for about, texts in grouped.items():
+        blocks += [Heading(f"On {_NOTED[about]}"), *map(Sentence, texts)]
+    return blocks
+
+
+def _show_method(results: Results, dataset: Dataset | None) -> list[Block]:
+    records = results.records
+    settings = list_settings(records, describe_suites(results))
+    for name in ("Data", "Fingerprint of the data", "Classes") if records.data else ():
+        settings.pop(name, None)
+    exact = [
+        fact
+        for s in _list_separations(records)
+        for fact in list_exact_values(s, _match_data(s, dataset))
     ]
-
-
-def _show_method(
-    results: Results, known: list[tuple[SeparationRecord, Dataset | None]]
-) -> list[Block]:
-    settings = list_settings(results.records, describe_suites(results))
-    exact = [fact for s, points in known for fact in list_exact_values(s, points)]
+    commands = list_commands(records)
     return [
         Heading("How it was made", "method", "How it was made"),
-        Facts([*settings.items(), *exact], "Settings"),
-        Table(
-            "Models",
-            (Column("model"), Column("training noise"), Column("identity")),
-            list_models(results.groups.subjects),
-            level="detail",
-            limit=1000,
-        ),
+        *([Facts(commands, "Commands, to be pasted into a shell", code=True)] * bool(commands)),
+        *(Facts([*data.summary.items()], "Data") for data in records.data),
+        *([Facts([*settings.items(), *exact], "Settings")] if settings or exact else []),
+        *([_tabulate_models(results)] if len(records) else []),
     ]
+
+
+def _tabulate_models(results: Results) -> Table:
+    return Table(
+        "Models",
+        (Column("model"), Column("training noise"), Column("identity")),
+        list_models(results.groups.subjects),
+        level="detail",
+        limit=1000,
+    )
 
 
 def _list_separations(records: Records) -> list[SeparationRecord]:
     fingerprints = {cell.fingerprint for cell in records}
-    return [s for s in records.separations if s.fingerprint in fingerprints]
+    fingerprints |= {attack.fingerprint for attack in records.attacks}
+    return [s for s in records.separations if s.fingerprint in fingerprints or not fingerprints]
 
 
 def _match_data(separation: SeparationRecord, dataset: Dataset | None) -> Dataset | None:
@@ -186,10 +260,14 @@ def _match_data(separation: SeparationRecord, dataset: Dataset | None) -> Datase
     return dataset if is_same else None
 
 
-def _note_other_data(dataset: Dataset | None, separations: list[SeparationRecord]) -> list[str]:
-    known = {s.fingerprint for s in separations}
-    if dataset is None or not separations or dataset.fingerprint in known:
+def _note_data(dataset: Dataset | None, records: Records) -> list[str]:
+    """Say how large eps_min is beside the columns, or that the data are others."""
+    separations = _list_separations(records)
+    if dataset is None or not separations:
         return []
+    of_data = [s for s in separations if s.fingerprint == dataset.fingerprint]
+    if of_data:
+        return list(note_eps_min(dataset, of_data))
     return [f"The points of {dataset.name} are not drawn: they are not the data of these results."]
 
 

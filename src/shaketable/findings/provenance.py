@@ -6,15 +6,52 @@ import math
 from collections.abc import Iterable
 
 from shaketable.evaluation.records import DEVICE, Records
+from shaketable.findings.missing import RESULTS_FILE
 from shaketable.findings.subjects import Subject
 from shaketable.views.text import join_distinct, join_names
 
 
 def make_title(records: Records) -> str:
     """Return a heading that names models and data."""
-    models, data = records.models, list(dict.fromkeys(cell.data for cell in records))
-    who, where = join_names(models, "models"), join_names(data, "data sets")
+    models = list(dict.fromkeys([*records.models, *(a.model for a in records.attacks)]))
+    data = list(
+        dict.fromkeys(
+            [
+                *(cell.data for cell in records),
+                *(a.data for a in records.attacks),
+                *(d.name for d in records.data if not models),
+            ]
+        )
+    )
+    where = join_names(data, "data sets") if data else "these data"
+    if not models:
+        return f"How far apart are the classes of {where}?"
+    who = join_names(models, "models")
     return f"How robust {'is' if len(models) == 1 else 'are'} {who} on {where}?"
+
+
+def list_commands(records: Records) -> list[tuple[str, str]]:
+    """Return when and by which command every part was made, as a shell takes it."""
+    listed = []
+    for command in records.commands:
+        about = f"{command.command}, {command.created}"
+        if command.lacks:
+            about += f"; given in Python: {join_distinct(command.lacks)}"
+        listed.append((about, command.write(records.source or RESULTS_FILE)))
+    return listed
+
+
+def group_notes(records: Records, notes: Iterable[str]) -> dict[str, list[str]]:
+    """Return notes by what they are about: data, models, measurement."""
+    known = {note for data in records.data for note in data.notes}
+    known |= {note for attack in records.attacks for note in attack.about_data}
+    names = [*records.models, *(attack.model for attack in records.attacks)]
+    groups: dict[str, list[str]] = {"data": [], "models": [], "measurement": []}
+    for note in dict.fromkeys(notes):
+        of_model = any(note.startswith((f"{name}:", f"{name} ", f"{name},")) for name in names)
+        about = "data" if note in known else "models" if of_model else "measurement"
+        groups[about].append(note)
+    return {about: texts for about, texts in groups.items() if texts}
 
 
 def list_settings(
@@ -26,9 +63,12 @@ def list_settings(
     them.
     """
     cells = list(records)
+    if not cells:
+        return {}
     noisy = [c for c in cells if not c.is_clean] or cells
     versions = {f"{name} {v}" for c in cells for name, v in c.versions.items() if name != DEVICE}
     devices = [c.versions[DEVICE] for c in cells if DEVICE in c.versions]
+    platforms = [command.platform for command in records.commands if command.recipes]
     created = sorted(c.created for c in cells if c.created)
     seconds = sum(c.seconds for c in cells if not math.isnan(c.seconds))
     in_suites = {spec for specs, _ in suites for spec in specs}
@@ -49,6 +89,7 @@ def list_settings(
         "Precision of the points": join_distinct(c.setting.dtype for c in cells),
         **({"Networks computed on": join_distinct(devices)} if devices else {}),
         "Versions": ", ".join(sorted(versions)),
+        **({"Machine": join_distinct(platforms)} if platforms else {}),
         "Measured": " to ".join(dict.fromkeys([*created[:1], *created[-1:]])),
         "Time spent on measuring": f"{seconds:.1f} s",
     }

@@ -24,6 +24,8 @@ from shaketable.views.terminal import Displayed, print_notes
 if TYPE_CHECKING:
     import pandas as pd
 
+    from shaketable.data.dataset import Dataset
+
 
 @dataclass(frozen=True, eq=False)
 class Results(Displayed):
@@ -36,6 +38,8 @@ class Results(Displayed):
     >>> found = st.find(st.evaluate(lambda x: x[:, 0] > 0.5, data, "linf(0.1)"))
     >>> "notes" in found.json(), found.to_frame().shape[0] > 0
     (True, True)
+    >>> found.with_data(st.make_dataset(*data)).json() == found.json()
+    True
     """
 
     groups: RecordGroups
@@ -100,6 +104,25 @@ class Results(Displayed):
             for name, finding in self.findings.items()
         ]
         return order_sections(parts, PLACES)
+
+    def with_data(self, data: Dataset) -> Results:
+        """Return the results with the data, where findings show more of them.
+
+        Parameters
+        ----------
+        data
+            The data of the records; findings leave others alone.
+
+        Returns
+        -------
+        Results
+            The same findings.
+        """
+        findings = {
+            name: finding.with_data(data) if hasattr(finding, "with_data") else finding
+            for name, finding in self.findings.items()
+        }
+        return replace(self, findings=findings)
 
     def show_inputs(self, data: Any, n: int = 5) -> Results:
         """Return the results with the inputs that flip: images, or rows with changed cells marked.
@@ -182,7 +205,7 @@ def find(
     >>> sorted(st.find(records).json())[5:]
     ['inputs', 'measures', 'models', 'mscr_differences', 'notes', 'suite_measures', 'summary']
     """
-    if not len(records):
+    if not records.holds_anything:
         raise InputError("records must hold at least one cell; evaluate a model first")
     kinds, problems = load_kinds()
     scored = frozenset(metric for kind in kinds.values() for metric in kind.suite_metrics)
@@ -190,7 +213,8 @@ def find(
     findings = {
         name: finding
         for name, kind in kinds.items()
-        if (finding := _call(name, "find()", lambda kind=kind: groups.take(kind.find))) is not None
+        if (len(records) or not kind.needs_cells)
+        and (finding := _call(name, "find()", lambda kind=kind: groups.take(kind.find))) is not None
     }
     if groups.with_most_copies is not groups and findings.keys() & {"regimes", "correlation"}:
         notes = (*notes, "training regimes and correlations are those with the largest k alone")

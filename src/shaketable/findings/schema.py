@@ -8,11 +8,11 @@ from typing import Annotated, NotRequired, TypeAlias, TypedDict
 from shaketable.core.norms import NormJson
 from shaketable.core.schemas import NotesJson, Schema, make_schema
 from shaketable.corruptions.balls.numbers import OverlapJson, VolumeFactorJson
+from shaketable.findings.comparison.versions import VersionsJson
 from shaketable.findings.correlation.finding import AskedCorrelationsJson
 from shaketable.findings.finding import load_kinds
 from shaketable.findings.mcv.finding import SetVariationJson
 from shaketable.findings.mcv.variation import VariationTableJson
-from shaketable.findings.requirements.check import CheckJson
 
 
 class DeviationsJson(TypedDict):
@@ -25,11 +25,6 @@ class DeviationsJson(TypedDict):
 class ReportJson(TypedDict):
     """Results of evaluate, study and report."""
 
-    check: NotRequired[
-        Annotated[
-            CheckJson, "Decisions on what --require asks for, as the command check prints them."
-        ]
-    ]
     eps_min_deviations: NotRequired[
         Annotated[
             list[DeviationsJson],
@@ -37,6 +32,7 @@ class ReportJson(TypedDict):
             "norm.",
         ]
     ]
+    changes: NotRequired[Annotated[VersionsJson, "Since the results file of --compare."]]
     notes: NotesJson
 
 

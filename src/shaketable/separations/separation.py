@@ -287,11 +287,34 @@ class SeparationRecord:
     """Minima train-train, train-test, test-test; empty if the data have only one part."""
     nearest: FloatArray | None
     """Distance of every point to its nearest point of another class; None if not measured."""
+    closest: tuple[tuple[int, int], ...] = ()
+    """Rows of the closest pairs of different classes, in order of distance."""
+    closest_distance: FloatArray | None = None
+    """Their distances."""
 
     @property
     def epsilon_min(self) -> float:
         """Half the separation: the strongest noise under which no accuracy has to be lost."""
         return half_separation(self.two_r, self.norm)
+
+    def restore(self, data: Dataset) -> Separation:
+        """Return the separation; `data` are its data. Opponents of points are not kept."""
+        by_class = None if self.by_class is None else np.array(self.by_class, dtype=float)
+        known = self.closest_distance
+        return Separation(
+            p=self.norm,
+            two_r=self.two_r,
+            pair=(self.pair[0], self.pair[1]),
+            nearest=self.nearest,
+            opponent=None,
+            closest=np.array(self.closest or [self.pair]),
+            closest_distance=np.array([self.two_r]) if known is None else known,
+            by_class=by_class,
+            by_part=self.by_part,
+            classes=data.classes,
+            y=data.y,
+            notes=tuple(data.notes()),
+        )
 
     @classmethod
     def of(cls, separation: Separation, fingerprint: str) -> SeparationRecord:
@@ -305,6 +328,8 @@ class SeparationRecord:
             by_class=class_minima(separation),
             by_part=separation.by_part,
             nearest=separation.nearest,
+            closest=tuple((int(i), int(j)) for i, j in separation.closest),
+            closest_distance=separation.closest_distance,
         )
 
 

@@ -68,6 +68,11 @@ _MAX_CLASSES = 20  # classes whose minima are a matrix; of more, a list of pairs
 
 def make_blocks(found: Audit) -> list[Block]:
     """Return eps_min, closest pairs, duplicates, classes, distances of points and settings."""
+    return [*show_audit(found), *_show_method(found.data)]
+
+
+def show_audit(found: Audit) -> list[Block]:
+    """Return eps_min, closest pairs, duplicates, classes and distances of points."""
     record = SeparationRecord.of(found.separation, found.data.fingerprint)
     classes = [*_show_classes(record), *_show_parts(record)]
     if classes:
@@ -80,7 +85,6 @@ def make_blocks(found: Audit) -> list[Block]:
         *classes,
         *_show_nearest(found),
         *_show_one_nn(found),
-        *_show_method(found.data),
     ]
 
 
@@ -97,10 +101,27 @@ def show_record(s: SeparationRecord, data: Dataset | None = None) -> list[Block]
     return [
         Sentence(sentence),
         *([Sentence(differing, "the two points")] if differing else []),
+        *_list_closest(s),
         *_show_parts(s),
         *_show_classes(s),
         *_draw_nearest(s),
         *([] if data is None else _draw_points(s, data)),
+    ]
+
+
+def _list_closest(s: SeparationRecord) -> list[Block]:
+    """The closest pairs by their rows, where the data are not given."""
+    if s.closest_distance is None:
+        return []
+    return [
+        Table(
+            f"closest pairs of different classes in the {norm_title(s.norm)} norm; with the data, "
+            "a page shows the points",
+            (Column("row", "count"), Column("and row", "count"), Column("2r", "distance")),
+            [(*pair, float(d)) for pair, d in zip(s.closest, s.closest_distance, strict=True)],
+            level="detail",
+            what="pairs",
+        )
     ]
 
 

@@ -268,6 +268,8 @@ class Facts:
     facts: Sequence[tuple[str, str]]
     title: str = ""
     level: Level = "detail"
+    code: bool = False
+    """Whether the values are commands."""
 
 
 @dataclass(frozen=True)

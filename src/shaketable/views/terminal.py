@@ -146,7 +146,7 @@ def print_blocks(blocks: Iterable[Block]) -> None:
                 _print_card(card)
         elif isinstance(block, Facts):
             print_list(dict(block.facts))
-        elif isinstance(block, Heading) and not block.place:
+        elif isinstance(block, Heading) and block.title and not block.place:
             print_lines("", block.title)
 
 

@@ -17,12 +17,13 @@ def to_sentence(text: str) -> str:
 
 
 def begin_sentence(text: str) -> str:
-    """Begin with a capital, unless the first word is a name such as eps_min.
+    """Begin with a capital, unless the first word is a name such as eps_min or uint8.
 
     >>> begin_sentence("no two points coincide."), begin_sentence("eps_min is 0.1.")
     ('No two points coincide.', 'eps_min is 0.1.')
     """
-    return text if "_" in text.partition(" ")[0] else f"{text[:1].upper()}{text[1:]}"
+    is_name = any(sign == "_" or sign.isdigit() for sign in text.partition(" ")[0])
+    return text if is_name else f"{text[:1].upper()}{text[1:]}"
 
 
 def end_sentence(text: str) -> str:

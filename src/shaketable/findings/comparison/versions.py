@@ -17,7 +17,7 @@ from shaketable.findings.comparison.finding import Comparison, ComparisonJson
 from shaketable.findings.comparison.pairs import Pair, compute_gaps, group_by_data, make_pairs
 from shaketable.findings.comparison.view import make_blocks
 from shaketable.findings.groups import Condition, RecordGroups
-from shaketable.views.blocks import Block
+from shaketable.views.blocks import Block, Heading, Sentence
 from shaketable.views.terminal import Displayed, print_notes
 
 Subject = tuple[str, str]
@@ -59,6 +59,34 @@ class Versions(Displayed):
         """Print which model is more accurate, the differences, and notes to stderr."""
         super().print()
         print_notes(self.notes)
+
+
+@dataclass(frozen=True, eq=False)
+class Changes(Displayed):
+    """The same as a finding of the new file, with a section of its own."""
+
+    versions: Versions
+
+    def json(self) -> dict[str, VersionsJson]:
+        """Return the differences under a key of their own."""
+        return {"changes": self.versions.json()}
+
+    def blocks(self) -> list[Block]:
+        """Return which model is more accurate now, then the differences."""
+        v = self.versions
+        heading = Heading(f"What changed since {Path(v.old).name}?", "changes", "Changes")
+        return [
+            heading,
+            *(_move(block) for block in v.blocks() if not isinstance(block, Heading)),
+            *(Sentence(note, tone="quiet") for note in v.notes),
+        ]
+
+
+def _move(block: Block) -> Block:
+    """Let answers stand in this section, not above all."""
+    if isinstance(block, Sentence):
+        return replace(block, level="summary", place="") if block.level == "headline" else block
+    return block
 
 
 def compare_stores(old: str | Path, new: str | Path) -> Versions:

@@ -295,7 +295,7 @@ class Check(Displayed):
 
 
 def check(
-    results: Records | Results | str | Path,
+    results: Records | RecordGroups | Results | str | Path,
     requirements: Iterable[str | Requirement] | str,
     *,
     confidence: float = 0.95,
@@ -336,7 +336,7 @@ def check(
     """
     check_real("confidence", confidence, "lie between 0 and 1", low=0.5, high=1 - 1e-9)
     wanted = parse_requirements(requirements)
-    store = "" if isinstance(results, Records | Results) else str(results)
+    store = str(results) if isinstance(results, str | Path) else ""
     groups = _read_groups(results)
     found = [
         (requirement, entry)
@@ -364,7 +364,9 @@ def check(
     )
 
 
-def _read_groups(results: Records | Results | str | Path) -> RecordGroups:
+def _read_groups(results: Records | RecordGroups | Results | str | Path) -> RecordGroups:
+    if isinstance(results, RecordGroups):
+        return results
     if isinstance(results, Results):
         return results.groups
     if isinstance(results, Records):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shaketable.core.writing import write_beside
 from shaketable.findings.requirements.parts import FEW
-from shaketable.views.blocks import Block, Column, Entry, Sentence, Table
+from shaketable.views.blocks import Block, Column, Entry, Heading, Sentence, Table
 from shaketable.views.formats import Markdown
 from shaketable.views.numbers import format_full
 from shaketable.views.terminal import render
@@ -38,6 +39,19 @@ def make_blocks(check: Check) -> list[Block]:
 def _show_value(decision: Decision) -> Entry:
     """Return what was measured: in per cent, or as a number such as a log loss."""
     return Entry(decision.estimate, kind="rate" if decision.requirement.is_rate else "number")
+
+
+def show_decisions(
+    check: Check | None, kept: Mapping[str, str], undecided: Mapping[str, str]
+) -> list[Block]:
+    """Return the section of a page: decisions, since when they are required, and what is open."""
+    since = [f"{text}, since {time}" for text, time in kept.items() if time]
+    return [
+        Heading("Are the requirements met?", "requirements", "Requirements"),
+        *([] if check is None else make_blocks(check)),
+        *(Sentence(why, f"not decided: {text}", tone="alert") for text, why in undecided.items()),
+        *([Sentence("; ".join(since), "required", tone="quiet", level="detail")] if since else []),
+    ]
 
 
 def _name_part(decision: Decision) -> str:
