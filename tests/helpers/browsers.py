@@ -9,14 +9,14 @@ WIDTHS = (375, 768, 1280, 1600)
 
 FIND_FAULTS = """
 const faults = [];
-const isSeen = (e) => e.getClientRects().length > 0 && !e.closest(".unseen, .skip");
-const say = (e) => `${e.tagName} ${e.getAttribute("class") ?? ""} ${e.textContent.trim().slice(0, 40)}`;
+const isSeen = (e) => e.checkVisibility() && !e.closest(".unseen, .skip");
+const say = (e) => `${e.tagName} ${e.getAttribute("class")} ${e.textContent.trim().slice(0, 40)}`;
 for (const figure of document.querySelectorAll("figure:not([hidden])")) {
   const marks = figure.querySelectorAll("g.role-mark > :is(path, text, line)");
   const svg = figure.querySelector("svg");
   if (marks.length < 2) faults.push(`not drawn: ${say(figure)}`);
   const plot = figure.querySelector(".plot");
-  if (plot.getAttribute("role") !== "img" || !plot.ariaLabel) faults.push(`no text: ${say(figure)}`);
+  if (plot.getAttribute("role") !== "img" || !plot.ariaLabel) faults.push(`no text: ${figure.id}`);
   const box = svg?.getBoundingClientRect();
   for (const text of svg?.querySelectorAll(".role-axis text, .role-legend text") ?? []) {
     const own = text.getBoundingClientRect();
@@ -27,8 +27,8 @@ for (const figure of document.querySelectorAll("figure:not([hidden])")) {
 }
 for (const e of document.querySelectorAll("body, body *:not(svg *)")) {
   if (!isSeen(e) || e.clientWidth === 0 || getComputedStyle(e).display === "inline") continue;
-  const scrolls = e.scrollWidth > e.clientWidth + 1;
-  if (scrolls && !(e.matches(".scroll, .chart") && e.parentElement.dataset.more && e.tabIndex === 0)) {
+  const hasCue = e.matches(".scroll, .chart") && e.parentElement.dataset.more && e.tabIndex === 0;
+  if (e.scrollWidth > e.clientWidth + 1 && !hasCue) {
     faults.push(`wider than its box: ${say(e)}, ${e.scrollWidth} in ${e.clientWidth}`);
   }
 }

@@ -55,7 +55,8 @@ async function draw(chart, mends = {}) {
   const legend = {
     ...theme?.legend, columns: countColumns(spec, room), labelLimit: room - 30, disable: !hasLegend(chart),
   };
-  if (!spec.config) shown.config = { ...theme, legend };
+  const axis = { ...theme?.axis, labelLimit: Math.min(200, 0.4 * width) };
+  if (!spec.config) shown.config = { ...theme, legend, axis };
   try {
     chart.drawn?.finalize();
     chart.drawn = await vegaEmbed(plot, shown, {
@@ -115,17 +116,21 @@ function find({ plot }) {
     if (meets) mends.labels = Math.max(mends.labels ?? 0, boxes.length);
   }
   const outer = svg.getBoundingClientRect();
+  const isOutside = (box) => box.left < outer.left - 1 || box.right > outer.right + 1
+    || box.top < outer.top - 1 || box.bottom > outer.bottom + 1;
+  mends.legend = [...svg.querySelectorAll(".role-legend text")].some((text) => isOutside(text.getBoundingClientRect()));
   for (const text of svg.querySelectorAll(".role-axis-title text")) {
     const box = text.getBoundingClientRect();
-    const isCut = box.left < outer.left - 1 || box.right > outer.right + 1
-      || box.top < outer.top - 1 || box.bottom > outer.bottom + 1;
-    if (isCut) mends[box.height > box.width ? "wrapTall" : "wrapWide"] = true;
+    if (isOutside(box)) mends[box.height > box.width ? "wrapTall" : "wrapWide"] = true;
   }
   if (mends.stretch) mends.height = 15 * mends.labels;
-  return mends.turn || mends.stretch || mends.wrapTall || mends.wrapWide ? mends : null;
+  return ["turn", "stretch", "legend", "wrapTall", "wrapWide"].some((name) => mends[name]) ? mends : null;
 }
 
 function mend(vega, mends) {
+  for (const legend of mends.legend ? vega.legends ?? [] : []) {
+    Object.assign(legend, { columns: 1, labelLimit: Math.max(60, mends.width - 24) });
+  }
   const axes = [...(vega.axes ?? []), ...(vega.marks ?? []).flatMap((mark) => mark.axes ?? [])];
   const scales = [...(vega.scales ?? []), ...(vega.marks ?? []).flatMap((mark) => mark.scales ?? [])];
   for (const axis of axes) {
@@ -145,7 +150,8 @@ function mend(vega, mends) {
     }
     const isLong = isWide ? mends.wrapWide : mends.wrapTall;
     if (isLong && typeof axis.title === "string") {
-      axis.title = wrap(axis.title, Math.max(12, Math.floor((isWide ? mends.width : mends.tall) / LETTER)));
+      const room = isWide ? mends.width : mends.tall;
+      Object.assign(axis, { title: wrap(axis.title, Math.max(12, Math.floor(room / LETTER))), titleLimit: room });
     }
   }
   return vega;
