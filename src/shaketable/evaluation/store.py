@@ -28,6 +28,7 @@ from shaketable.evaluation.records import (
     SuiteRecord,
     copy_id,
 )
+from shaketable.evaluation.registrations import Registration, make_registration
 from shaketable.evaluation.store_columns import (
     CHECKSUM_BITS,
     KEYS,
@@ -79,6 +80,8 @@ class Store:
     >>> copy.add_attacks(found.attacks)
     >>> for command in store.commands():
     ...     copy.add_command(command)
+    >>> [each.number for each in (copy.register("require = 'mscr >= -1'"), *copy.registrations())]
+    [1, 1]
     >>> copy.rename({found.cells[0].recipe: "other"})
     >>> copy.add_part("search", b"half")
     >>> copy.part("search"), copy.keys() == store.keys(), copy.records().cells[0].model
@@ -265,6 +268,40 @@ class Store:
         with self._transaction(), _explain_values():
             return self._decode(CommandRecord, "commands")
 
+    def register(self, text: str, *, created: str = "") -> Registration:
+        """Write requirements and the time, unless the last registration has the same text.
+
+        Parameters
+        ----------
+        text
+            All that the file of requirements says.
+        created
+            When they were registered; by default now.
+
+        Returns
+        -------
+        Registration
+            The new registration, or the last one if it has this text.
+        """
+        with self._transaction("IMMEDIATE"), _explain_values():
+            known = self._decode(Registration, "registrations")
+            if known and known[-1].text == text:
+                return known[-1]
+            made = make_registration(len(known) + 1, text, created)
+            self._insert("registrations", encode(made))
+        return made
+
+    def registrations(self) -> tuple[Registration, ...]:
+        """Requirements that were registered, the last ones at the end.
+
+        Returns
+        -------
+        tuple[Registration, ...]
+            One record per registration.
+        """
+        with self._transaction(), _explain_values():
+            return self._decode(Registration, "registrations")
+
     def add_failure(self, failure: FailureRecord) -> None:
         """Write why a cell could not be measured, until it is measured.
 
@@ -363,6 +400,7 @@ class Store:
             attacks=everything.attacks if ordered is None else (),
             data=tuple(d for d in everything.data if d.fingerprint in fingerprints),
             source=everything.source,
+            registrations=everything.registrations,
         )
 
     def everything(self) -> Records:
@@ -505,6 +543,7 @@ class Store:
                     decode(AttackRecord, row | {"points": points[row["points"]]})
                     for row in self._rows("attacks")
                 ),
+                registrations=self._decode(Registration, "registrations"),
             )
 
     def _decode(self, kind: type[T], table: str) -> tuple[T, ...]:
