@@ -36,3 +36,13 @@ def load_again(path: str, given: Mapping[str, Any]) -> Dataset:
     if read is None and problem is not None:
         raise problem
     return read or make_options(DataOptions, given).load()
+
+
+def load_given(path: str, values: Mapping[str, Any]) -> Dataset | None:
+    """Load the data that flags name; None if they name none. `values` are all, with defaults."""
+    given = {
+        key: values[key]
+        for key, option in list_options(DataOptions).items()
+        if values[key] not in (option.default, [])
+    }
+    return load_again(path, given) if given else None

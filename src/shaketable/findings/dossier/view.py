@@ -1,0 +1,369 @@
+"""The sections of a dossier, as blocks; those of findings are the findings' own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from shaketable.evaluation.rerun import RerunJson
+from shaketable.findings.dossier.crosswalk import NOTICE, Topic, read_crosswalk
+from shaketable.findings.dossier.evidence import Perturbation, list_distances
+from shaketable.findings.dossier.facts import REASONS
+from shaketable.findings.provenance import list_settings
+from shaketable.findings.section_order import PLACES
+from shaketable.views.blocks import (
+    Block,
+    Column,
+    Entry,
+    Facts,
+    Heading,
+    Sentence,
+    Table,
+    order_sections,
+)
+
+if TYPE_CHECKING:
+    from shaketable.findings.dossier.dossier import Dossier
+
+LEAD = (
+    "What the models are for, what must stay stable under what, what was required beforehand, and "
+    "what was measured. What a person has to add, and what was not measured, is said in its place."
+)
+BEFORE = ("system", "domain", "claims", "requirements", "registered", "independence", "data",
+          "perturbations")  # fmt: skip
+AFTER = ("limits", "repeat", "crosswalk")
+_OTHERS = tuple(place for place in PLACES if place not in (*BEFORE, "method"))
+DOSSIER_PLACES = (*BEFORE, *_OTHERS, *AFTER, "method")
+"""Sections of a dossier in their order: what was to be shown, the results, what they leave open."""
+
+TITLES = {
+    "system": "System and responsible people",
+    "domain": "Operating domain",
+    "claims": "What must stay stable under what",
+    "registered": "When were the requirements set?",
+    "independence": "Are test points independent of training points?",
+    "perturbations": "Catalogue of perturbations",
+    "limits": "What these numbers do not show",
+    "repeat": "How to repeat it",
+    "crosswalk": "Where topics of standards and laws are",
+}
+CONTENTS = {
+    "system": "System",
+    "domain": "Domain",
+    "claims": "Claims",
+    "registered": "Registration",
+    "independence": "Independence",
+    "perturbations": "Perturbations",
+    "limits": "Limits",
+    "repeat": "Repeat",
+    "crosswalk": "Standards",
+}
+EVIDENCE = {
+    "risk": ("How likely is a wrong answer?", "Risk"),
+    "groups": ("Groups", "Groups"),
+    "worst": ("The worst case", "Worst case"),
+}
+"""Sections of findings that a dossier asks for, with their headings where they are missing."""
+
+_MOST = 12  # levels that a row lists
+
+
+def make_blocks(dossier: Dossier) -> list[Block]:
+    """Return all sections in their order, what is said first of all in front."""
+    sections = [
+        _show_status(dossier),
+        _show_system(dossier),
+        _show_domain(dossier),
+        _show_claims(dossier),
+        _show_registrations(dossier),
+        _show_independence(dossier),
+        _show_perturbations(dossier),
+        _show_missing(dossier),
+        dossier.found_blocks,
+        _begin("limits", (Sentence(text, level="summary") for text in dossier.limits)),
+        _show_repeat(dossier),
+        _show_crosswalk(dossier),
+        [Heading("How it was computed", "method", "Method"), _show_settings(dossier)],
+    ]
+    return order_sections(sections, DOSSIER_PLACES)
+
+
+def _begin(place: str, blocks: Iterable[Block]) -> list[Block]:
+    return [Heading(TITLES[place], place, CONTENTS[place]), *blocks]
+
+
+def _show_status(dossier: Dossier) -> list[Block]:
+    """Say first what is missing."""
+    outcome = dossier.outcome or "none could be decided"
+    facts = dossier.facts.missing
+    evidence = [f"{m.what} ({m.section})" for m in dossier.missing if m.section != "facts"]
+    status = [
+        ("System", dossier.name),
+        ("Requirements", outcome),
+        ("Facts still to be written", ", ".join(facts) or "none"),
+        ("Evidence that is missing", "; ".join(evidence) or "none"),
+        ("Written", dossier.created),
+    ]
+    return [Facts(status, level="headline")]
+
+
+def _show_system(dossier: Dossier) -> list[Block]:
+    facts = dossier.facts
+    models = [(s.label, s.training, s.identity) for s in dossier.subjects]
+    return _begin(
+        "system",
+        [
+            Facts(facts.show("system"), level="summary"),
+            Facts(
+                [*facts.show("people"), *facts.show("sign_off")], "People and sign-off", "summary"
+            ),
+            Table(
+                "models that were measured",
+                (Column("model"), Column("training noise"), Column("hash")),
+                models,
+                what="models",
+                limit=200,
+            ),
+        ],
+    )
+
+
+def _show_domain(dossier: Dossier) -> list[Block]:
+    ranges = dossier.facts.get("domain", "ranges")
+    shown = [(t, v) for t, v in dossier.facts.show("domain") if ranges is None or "ranges" not in t]
+    table = Table(
+        "declared ranges",
+        (Column("quantity"), Column("range")),
+        list(ranges.items()) if isinstance(ranges, dict) else [],
+        limit=1000,
+    )
+    return _begin("domain", [Facts(shown, level="summary"), *([table] if ranges else [])])
+
+
+def _show_claims(dossier: Dossier) -> list[Block]:
+    return _begin("claims", (Sentence(subject.statement) for subject in dossier.subjects))
+
+
+def _show_registrations(dossier: Dossier) -> list[Block]:
+    known = dossier.registered
+    if known is None:
+        return _begin("registered", _ask(dossier, "registered"))
+    lines = [
+        (f"{each.number}", each.created, each.sha256, line)
+        for each in known.registrations
+        for line in each.text.splitlines()
+        if line.strip()
+    ]
+    return _begin(
+        "registered",
+        [
+            *(Sentence(note, tone="alert") for note in dossier.registration_notes),
+            Table(
+                "requirements, when they were registered, and the hash of their file",
+                (Column("requirement"), Column("registered since")),
+                [(r.text, known.find_time(r.text)) for r in known.requirements],
+                limit=1000,
+            ),
+            Table(
+                "files of requirements as they were registered",
+                (Column("registration"), Column("time"), Column("SHA-256"), Column("text")),
+                lines,
+                level="detail",
+                limit=1000,
+            ),
+            Sentence(
+                "a registration is a record, not a proof: whoever can write the results file can "
+                "change it. Keep the hash elsewhere, such as in a signed commit",
+                tone="quiet",
+            ),
+        ],
+    )
+
+
+def _show_independence(dossier: Dossier) -> list[Block]:
+    records, found = dossier.results.records, dossier.independence
+    distances = Table(
+        "least distance between points of different classes",
+        (
+            Column("norm"),
+            Column("points"),
+            Column("2r", "distance"),
+            Column("eps_min", "distance"),
+        ),
+        [*list_distances(records)],
+    )
+    overlap = found.overlap
+    return _begin(
+        "independence",
+        [
+            Facts(dossier.facts.show("data"), level="summary"),
+            *map(Sentence, found.sentences),
+            *(
+                [Sentence(str(overlap), tone="alert" if overlap.across else "kept")]
+                if overlap
+                else []
+            ),
+            *_ask(dossier, "independence"),
+            *([distances] if records.separations else []),
+        ],
+    )
+
+
+def _show_perturbations(dossier: Dossier) -> list[Block]:
+    columns = ("perturbation", "definition", "levels", "draws per point", "value range", "reason")
+    return _begin(
+        "perturbations",
+        [
+            Table(
+                "perturbations that were measured",
+                tuple(map(Column, columns)),
+                [_list_perturbation(dossier, each) for each in dossier.perturbations],
+                what="perturbations",
+                limit=1000,
+            )
+        ]
+        if dossier.perturbations
+        else _ask(dossier, "perturbations"),
+    )
+
+
+def _list_perturbation(dossier: Dossier, each: Perturbation) -> list[str]:
+    levels = [*each.levels]
+    shown = ", ".join(levels) if len(levels) <= _MOST else f"{len(levels)} corruptions"
+    return [
+        each.name,
+        each.definition,
+        shown,
+        ", ".join(map(str, sorted(each.draws))),
+        ", ".join(each.bounds),
+        dossier.facts.find_reason(each.name) or dossier.facts.ask(f"[{REASONS}] {each.name}"),
+    ]
+
+
+def _show_missing(dossier: Dossier) -> list[Block]:
+    """Return the sections of findings that are missing, each with the command that gives it."""
+    blocks: list[Block] = []
+    for place, (title, contents) in EVIDENCE.items():
+        asked = _ask(dossier, place)
+        blocks += [Heading(title, place, contents), *asked] if asked else []
+    return blocks
+
+
+def _ask(dossier: Dossier, section: str) -> list[Block]:
+    """Say what a section lacks, and how to get it."""
+    return [
+        Sentence(f"missing: {m.what}. {m.remedy}", tone="open")
+        for m in dossier.missing
+        if m.section == section
+    ]
+
+
+def _show_repeat(dossier: Dossier) -> list[Block]:
+    records = dossier.results.records
+    commands = Table(
+        "commands that made the results file",
+        (Column("command"), Column("time"), Column("machine")),
+        [(c.write(dossier.store), c.created, c.platform) for c in records.commands],
+        limit=1000,
+    )
+    versions = {
+        f"{name} {version}" for c in records.commands for name, version in c.versions.items()
+    }
+    file = (
+        [("Results file", f"{dossier.store}, SHA-256 {dossier.sha256}")] if dossier.sha256 else []
+    )
+    return _begin(
+        "repeat",
+        [
+            *_ask(dossier, "repeat"),
+            *([] if dossier.rerun is None else [Sentence(*describe_rerun(dossier.rerun))]),
+            *([commands] if records.commands else []),
+            Facts(
+                [*file, *([("Versions", ", ".join(sorted(versions)))] if versions else [])],
+                level="summary",
+            ),
+        ],
+    )
+
+
+def describe_rerun(outcome: RerunJson) -> tuple[str, str]:
+    """Say what became of the results when they were made again, and the name of that."""
+    made = f"{outcome['cells']} measurements were made again"
+    made += ", drawn at random" if outcome["sampled"] else ""
+    if outcome["identical"]:
+        verdict = "all counts are identical"
+    elif outcome["agrees"]:
+        verdict = f"{len(outcome['changes'])} differ, no more than chance explains"
+    else:
+        verdict = "they do not agree"
+    others = [f"{name} {v['then']} then, {v['now']} now" for name, v in outcome["versions"].items()]
+    if outcome["platform"]["then"] != outcome["platform"]["now"]:
+        others.append("another platform")
+    return f"{made}: {verdict}" + (f"; {', '.join(others)}" if others else ""), "rerun"
+
+
+def _show_settings(dossier: Dossier) -> Facts:
+    from shaketable.findings.page import describe_suites  # loads the charts
+
+    results = dossier.results
+    return Facts([*list_settings(results.records, describe_suites(results)).items()], "Settings")
+
+
+def _show_crosswalk(dossier: Dossier) -> list[Block]:
+    titles, lacking = dossier.titles, {m.section for m in dossier.missing}
+    topics = read_crosswalk()
+    rows = [
+        (
+            topic.document.name,
+            topic.words,
+            *(_point(topic, titles, lacking)),
+            topic.lacks,
+        )
+        for topic in topics
+    ]
+    sources = {t.document.id: t.document for t in topics}
+    return _begin(
+        "crosswalk",
+        [
+            Sentence(NOTICE, tone="quiet"),
+            Table(
+                "topics, the sections that have to do with them, and evidence that shaketable "
+                "cannot give",
+                (
+                    Column("document"),
+                    Column("topic"),
+                    Column("section"),
+                    Column("also in"),
+                    Column("not from this tool"),
+                ),
+                rows,
+                limit=1000,
+                what="topics",
+            ),
+            Table(
+                "sources of the topics",
+                (Column("document"), Column("title"), Column("date"), Column("source")),
+                [(d.name, d.title, d.date, d.source) for d in sources.values()],
+            ),
+        ],
+    )
+
+
+def _point(topic: Topic, titles: dict[str, str], lacking: set[str]) -> tuple[Entry | str, str]:
+    """Return the first section of a topic that there is, as a link, and the others by name."""
+    there = [place for place in topic.sections if place in titles]
+    if not there:
+        return "not measured" if topic.sections else "none", ""
+    full = [place for place in there if place not in lacking] or there
+    first, *others = full
+    note = "incomplete" if first in lacking else ""
+    return Entry(titles[first], note, place=first), ", ".join(titles[p] for p in others)
+
+
+def list_titles(blocks: Sequence[Block]) -> dict[str, str]:
+    """Return the names of all sections by place."""
+    return {
+        block.place: block.contents or block.title
+        for block in blocks
+        if isinstance(block, Heading) and block.place
+    }
