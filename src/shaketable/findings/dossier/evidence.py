@@ -18,6 +18,7 @@ from shaketable.data.dataset import Dataset
 from shaketable.evaluation.records import AS_GIVEN, Record, Records
 from shaketable.findings.groups import RecordGroups, get_model, label_models
 from shaketable.findings.subjects import name_noise
+from shaketable.models.builtin import BUILTIN
 from shaketable.views.numbers import format_distance
 from shaketable.views.text import join_distinct
 
@@ -287,7 +288,7 @@ class Independence:
         for cell in self.records:
             kinds.setdefault((cell.fingerprint, cell.train == AS_GIVEN), []).append(cell)
         return [
-            f"{cells[0].data}: {join_distinct(c.n for c in cells)} test points; "
+            f"{join_distinct(c.n for c in cells)} test points of {cells[0].data}: "
             + (self._describe_fitted(fingerprint) if fitted else _STUDIED)
             for (fingerprint, fitted), cells in kinds.items()
         ]
@@ -295,7 +296,9 @@ class Independence:
     def _describe_fitted(self, fingerprint: str) -> str:
         settings = [c.settings for c in self.records.commands if c.fingerprint == fingerprint]
         known = [text for key, text in _CHOICES.items() if any(s.get(key) for s in settings)]
-        return known[0] if known else _UNKNOWN
+        models = {str(name).rpartition("=")[2] for s in settings for name in s.get("model", [""])}
+        trained = _TRAINED if settings and models <= BUILTIN.keys() else _UNKNOWN
+        return known[0] if known else trained
 
     def json(self) -> IndependenceJson:
         """Return all that is known."""
@@ -320,10 +323,8 @@ _CHOICES = {
     "held_out": "only points that the network files say they were not trained on were evaluated",
     "test": "they come from a file of their own",
 }
-_UNKNOWN = (
-    "models that came fitted do not tell on which points they were trained; built-in models were "
-    "trained on the other points of the data"
-)
+_TRAINED = "the command that measured the models trained them on the other points of the data"
+_UNKNOWN = "a model that came fitted does not tell on which points it was trained"
 
 
 def list_distances(records: Records) -> Iterator[tuple[str, str, float, float | None]]:

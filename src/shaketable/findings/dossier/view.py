@@ -70,7 +70,7 @@ _MOST = 12  # levels that a row lists
 
 def make_blocks(dossier: Dossier) -> list[Block]:
     """Return all sections in their order, what is said first of all in front."""
-    sections = [
+    sections: list[list[Block]] = [
         _show_status(dossier),
         _show_system(dossier),
         _show_domain(dossier),
@@ -269,9 +269,7 @@ def _show_repeat(dossier: Dossier) -> list[Block]:
     versions = {
         f"{name} {version}" for c in records.commands for name, version in c.versions.items()
     }
-    file = (
-        [("Results file", f"{dossier.store}, SHA-256 {dossier.sha256}")] if dossier.sha256 else []
-    )
+    file = [("Results file", f"{dossier.store}, SHA-256 {dossier.sha256}")]
     return _begin(
         "repeat",
         [
@@ -279,7 +277,7 @@ def _show_repeat(dossier: Dossier) -> list[Block]:
             *([] if dossier.rerun is None else [Sentence(*describe_rerun(dossier.rerun))]),
             *([commands] if records.commands else []),
             Facts(
-                [*file, *([("Versions", ", ".join(sorted(versions)))] if versions else [])],
+                [*(file if dossier.sha256 else []), *([("Versions", ", ".join(sorted(versions)))] if versions else [])],
                 level="summary",
             ),
         ],
