@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json as json_format
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, cast
 
-from shaketable.core.errors import InputError, either
+from shaketable.core.errors import InputError
 from shaketable.core.schemas import add_version
 from shaketable.core.versions import list_versions
 from shaketable.core.writing import write_beside
+from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.rerun import RerunJson
 from shaketable.findings.dossier import view
@@ -32,6 +33,7 @@ from shaketable.findings.dossier.evidence import (
     list_subjects,
 )
 from shaketable.findings.dossier.facts import REASONS, FactJson, Facts, read_facts
+from shaketable.findings.missing import RESULTS_FILE, list_missing
 from shaketable.findings.provenance import make_title
 from shaketable.findings.requirements.check import find_registered
 from shaketable.findings.requirements.registered import Registered, RegistrationJson
@@ -116,6 +118,16 @@ class Missing:
         return {"section": self.section, "what": self.what, "remedy": self.remedy}
 
 
+_SECTIONS: Mapping[str, str | None] = {
+    "the worst case": "worst",
+    "groups of points": "groups",
+    "which feature is most fragile": "features",
+    "requirements": None,  # there is a section for them
+    "the inputs that flip, shown": None,  # a dossier holds no inputs
+}
+"""Sections of what `list_missing` finds; others are in ``missing``."""
+
+
 @dataclass(frozen=True, eq=False)
 class Dossier(Displayed):
     """What a results file shows, and what its user declares, in the order of an assessment.
@@ -134,6 +146,7 @@ class Dossier(Displayed):
     """
 
     results: Results
+    dataset: Dataset | None
     facts: Facts
     independence: Independence
     rerun: RerunJson | None
@@ -180,8 +193,10 @@ class Dossier(Displayed):
 
     @cached_property
     def found_blocks(self) -> list[Block]:
-        """Sections of all findings."""
-        return self.results.blocks()
+        """Sections of all that the results show, and of how they were made."""
+        from shaketable.findings.page import list_parts  # loads the charts
+
+        return [block for part in list_parts(self.results, self.dataset) for block in part]
 
     @cached_property
     def titles(self) -> dict[str, str]:
@@ -193,8 +208,7 @@ class Dossier(Displayed):
     @property
     def limits(self) -> list[str]:
         """What the numbers do not show, one sentence each."""
-        limits = list_limits(self.results.groups, [*view.list_titles(self.found_blocks)])
-        return [*limits, *self.results.notes, *self.results.groups.unfinished]
+        return list_limits(self.results.groups, [*view.list_titles(self.found_blocks)])
 
     @cached_property
     def missing(self) -> list[Missing]:
@@ -209,44 +223,34 @@ class Dossier(Displayed):
 
     def _list_missing(self) -> Iterator[Missing]:
         """Return evidence that is missing, and the command that gives it."""
-        places = view.list_titles(self.found_blocks)
-        again = f"Repeat the command that measured these, with %s --store {self.store}"
         if self.registered is None:
             yield Missing(
                 "registered",
-                "requirements that were registered before the measurement",
-                f"shaketable check --register requirements.toml --store {self.store}, and measure "
-                "into a new results file to which they were registered first",
+                "requirements that were registered before the measurement; register them first, "
+                "then measure into the same new file",
+                f"shaketable check --register requirements.toml --store {RESULTS_FILE}",
             )
         if self.independence.overlap is None:
             yield Missing(
                 "independence",
-                "whether test points equal training points",
-                f"Name the data: {either('--data DATA', 'dossier(…, data=…)')}",
-            )
-        if not self.perturbations:
-            yield Missing("perturbations", "any perturbation", again % "--corruptions SPEC")
-        if not self.results.records.groupings:
-            yield Missing("groups", "results of groups of rows", again % "--by COLUMN")
-        if "risk" not in places:
-            yield Missing(
-                "risk",
-                "bounds on the probability of a wrong answer",
-                f"shaketable evaluate --model FILE --corruptions SPEC --store {self.store}",
-            )
-        if "worst" not in places:
-            yield Missing(
-                "worst",
-                "the worst case near every test point, and what of it is proven",
-                f"shaketable adversary --model FILE --data DATA --eps eps_min --store {self.store}",
+                "whether test points equal training points; name the data",
+                f"shaketable dossier {self.store} --data DATA",
             )
         if self.rerun is None:
             yield Missing(
                 "repeat",
-                "whether the results come out again",
-                f"shaketable rerun {self.store} --json > rerun.json, then "
-                f"{either('--rerun rerun.json', 'dossier(…, rerun=…)')}",
+                "whether the results come out again; name the file with --rerun",
+                f"shaketable rerun {self.store} --json > rerun.json",
             )
+        if "risk" not in view.list_titles(self.found_blocks):
+            yield Missing(
+                "risk",
+                "bounds on the probability of a wrong answer, which a fitted model has",
+                f"shaketable evaluate --model FILE --data DATA --store {self.store}",
+            )
+        for what, command in list_missing(self.results).items():
+            if (section := _SECTIONS.get(what, "missing")) is not None:
+                yield Missing(section, what, command)
 
     def blocks(self) -> list[Block]:
         """Return all sections, what is missing first of all."""
@@ -320,12 +324,17 @@ class Dossier(Displayed):
                 content = json_format.dumps(add_version(self.json()), indent=2)
                 beside.write_text(content, encoding="utf-8")
             return path
-        from shaketable.views import page  # loads the charts
+        from shaketable.findings.page import list_warnings  # loads the charts
+        from shaketable.views import page
 
         named = self.facts.get("system", "name")
         title = self.name if named else make_title(self.results.records)
         return page.write_blocks(
-            path, self.blocks(), title=f"Robustness dossier: {title}", lead=view.LEAD
+            path,
+            self.blocks(),
+            title=f"Robustness dossier: {title}",
+            lead=view.LEAD,
+            notes=list_warnings(self.results),
         )
 
 
@@ -365,13 +374,15 @@ def dossier(
     declared = read_facts(facts) if isinstance(facts, str | Path) else facts or Facts()
     results = as_results(found)
     path = str(found) if isinstance(found, str | Path) else ""
-    overlap = None if data is None else Overlap.of(as_dataset(data), results.records)
+    dataset = None if data is None else as_dataset(data)
+    overlap = None if dataset is None else Overlap.of(dataset, results.records)
     made = Dossier(
-        results,
+        results if dataset is None else results.with_data(dataset),
+        dataset,
         declared,
         Independence(results.records, overlap),
         None if rerun is None else _read_rerun(rerun, results),
-        path or "STORE",
+        path or results.records.source or RESULTS_FILE,
         _hash_file(path) if path else "",
         datetime.now(UTC).isoformat(timespec="seconds"),
     )

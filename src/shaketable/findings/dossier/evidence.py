@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, TypedDict
@@ -10,7 +10,7 @@ from typing import Annotated, TypedDict
 import numpy as np
 
 from shaketable.core.errors import InputError
-from shaketable.core.norms import NormJson, norm_title, norm_to_json
+from shaketable.core.norms import NormJson, norm_to_json
 from shaketable.core.spec import display_name, parse_call, split_calls, split_factors
 from shaketable.corruptions.registry import CORRUPTIONS
 from shaketable.corruptions.suites.suite import SUITES
@@ -327,15 +327,6 @@ _TRAINED = "the command that measured the models trained them on the other point
 _UNKNOWN = "a model that came fitted does not tell on which points it was trained"
 
 
-def list_distances(records: Records) -> Iterator[tuple[str, str, float, float | None]]:
-    """Return norm, parts, and the least distance between points of different classes in them."""
-    for s in records.separations:
-        yield norm_title(s.norm), "all points", s.two_r, s.epsilon_min
-        for parts, distance in s.by_part.items():
-            if distance is not None:
-                yield norm_title(s.norm), parts.replace("-", " and "), distance, None
-
-
 def list_limits(groups: RecordGroups, places: Sequence[str]) -> list[str]:
     """Say what the numbers do not show; `places` are the sections that there are."""
     records = groups.records
@@ -361,11 +352,6 @@ def list_limits(groups: RecordGroups, places: Sequence[str]) -> list[str]:
     if runs > 1:
         limits.append(
             f"numbers of a study are means over {runs} runs; a single training may do worse"
-        )
-    if records.failures:
-        limits.append(
-            f"{len(records.failures)} measurements failed and are missing: "
-            f"{records.failures[0].error}"
         )
     limits.append(
         "what is declared by people, and the time at which requirements were registered, is on "

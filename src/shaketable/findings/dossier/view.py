@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from shaketable.evaluation.rerun import RerunJson
 from shaketable.findings.dossier.crosswalk import NOTICE, Topic, read_crosswalk
-from shaketable.findings.dossier.evidence import Perturbation, list_distances
+from shaketable.findings.dossier.evidence import Perturbation
 from shaketable.findings.dossier.facts import REASONS
-from shaketable.findings.provenance import list_settings
 from shaketable.findings.section_order import PLACES
 from shaketable.views.blocks import (
     Block,
@@ -61,9 +60,11 @@ CONTENTS = {
 EVIDENCE = {
     "risk": ("How likely is a wrong answer?", "Risk"),
     "groups": ("Groups", "Groups"),
+    "features": ("Features", "Features"),
     "worst": ("The worst case", "Worst case"),
+    "missing": ("What else was not measured", "Not measured"),
 }
-"""Sections of findings that a dossier asks for, with their headings where they are missing."""
+"""Sections of results that a dossier asks for, with their headings where something is missing."""
 
 _MOST = 12  # levels that a row lists
 
@@ -80,10 +81,9 @@ def make_blocks(dossier: Dossier) -> list[Block]:
         _show_perturbations(dossier),
         _show_missing(dossier),
         dossier.found_blocks,
-        _begin("limits", (Sentence(text, level="summary") for text in dossier.limits)),
+        _begin("limits", map(Sentence, dossier.limits)),
         _show_repeat(dossier),
         _show_crosswalk(dossier),
-        [Heading("How it was computed", "method", "Method"), _show_settings(dossier)],
     ]
     return order_sections(sections, DOSSIER_PLACES)
 
@@ -181,17 +181,7 @@ def _show_registrations(dossier: Dossier) -> list[Block]:
 
 
 def _show_independence(dossier: Dossier) -> list[Block]:
-    records, found = dossier.results.records, dossier.independence
-    distances = Table(
-        "least distance between points of different classes",
-        (
-            Column("norm"),
-            Column("points"),
-            Column("2r", "distance"),
-            Column("eps_min", "distance"),
-        ),
-        [*list_distances(records)],
-    )
+    found = dossier.independence
     overlap = found.overlap
     return _begin(
         "independence",
@@ -204,7 +194,6 @@ def _show_independence(dossier: Dossier) -> list[Block]:
                 else []
             ),
             *_ask(dossier, "independence"),
-            *([distances] if records.separations else []),
         ],
     )
 
@@ -241,45 +230,39 @@ def _list_perturbation(dossier: Dossier, each: Perturbation) -> list[str]:
 
 
 def _show_missing(dossier: Dossier) -> list[Block]:
-    """Return the sections of findings that are missing, each with the command that gives it."""
+    """Return the sections of results that are missing, each with the command that gives it."""
+    there = list_titles(dossier.found_blocks)
     blocks: list[Block] = []
     for place, (title, contents) in EVIDENCE.items():
         asked = _ask(dossier, place)
-        blocks += [Heading(title, place, contents), *asked] if asked else []
+        # a section that is there, such as that of classes, lacks a part
+        more = ": what is missing" if place in there else ""
+        blocks += [Heading(f"{title}{more}", place, contents), *asked] if asked else []
     return blocks
 
 
 def _ask(dossier: Dossier, section: str) -> list[Block]:
-    """Say what a section lacks, and how to get it."""
+    """Say what a section lacks, and the command that adds it."""
+    asked = [(m.what, m.remedy) for m in dossier.missing if m.section == section]
     return [
-        Sentence(f"missing: {m.what}. {m.remedy}", tone="open")
-        for m in dossier.missing
-        if m.section == section
+        *(Sentence(f"missing: {what}", tone="open") for what, _ in asked),
+        *(
+            [Facts([("Add it by", remedy) for _, remedy in asked], "", "summary", code=True)]
+            * bool(asked)
+        ),
     ]
 
 
 def _show_repeat(dossier: Dossier) -> list[Block]:
-    records = dossier.results.records
-    commands = Table(
-        "commands that made the results file",
-        (Column("command"), Column("time"), Column("machine")),
-        [(c.write(dossier.store), c.created, c.platform) for c in records.commands],
-        limit=1000,
-    )
-    versions = {
-        f"{name} {version}" for c in records.commands for name, version in c.versions.items()
-    }
-    file = [("Results file", f"{dossier.store}, SHA-256 {dossier.sha256}")]
+    file = [("Results file", dossier.store), ("SHA-256 of it", dossier.sha256)]
+    outcome = dossier.rerun
     return _begin(
         "repeat",
         [
             *_ask(dossier, "repeat"),
-            *([] if dossier.rerun is None else [Sentence(*describe_rerun(dossier.rerun))]),
-            *([commands] if records.commands else []),
-            Facts(
-                [*(file if dossier.sha256 else []), *([("Versions", ", ".join(sorted(versions)))] if versions else [])],
-                level="summary",
-            ),
+            *([] if outcome is None else [Sentence(*describe_rerun(outcome))]),
+            *([Facts(file, level="summary")] if dossier.sha256 else []),
+            Sentence("commands, settings and versions", place="method"),
         ],
     )
 
@@ -298,13 +281,6 @@ def describe_rerun(outcome: RerunJson) -> tuple[str, str]:
     if outcome["platform"]["then"] != outcome["platform"]["now"]:
         others.append("another platform")
     return f"{made}: {verdict}" + (f"; {', '.join(others)}" if others else ""), "rerun"
-
-
-def _show_settings(dossier: Dossier) -> Facts:
-    from shaketable.findings.page import describe_suites  # loads the charts
-
-    results = dossier.results
-    return Facts([*list_settings(results.records, describe_suites(results)).items()], "Settings")
 
 
 def _show_crosswalk(dossier: Dossier) -> list[Block]:
