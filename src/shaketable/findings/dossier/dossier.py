@@ -242,6 +242,12 @@ class Dossier(Displayed):
                 "whether the results come out again; name the file with --rerun",
                 f"shaketable rerun {self.store} --json > rerun.json",
             )
+        if not self.perturbations:
+            yield Missing(
+                "perturbations",
+                "any perturbation",
+                f"shaketable evaluate --model FILE --data DATA --store {self.store}",
+            )
         if "risk" not in view.list_titles(self.found_blocks):
             yield Missing(
                 "risk",

@@ -13,6 +13,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.norms import NormJson, norm_to_json
 from shaketable.core.spec import display_name, parse_call, split_calls, split_factors
 from shaketable.corruptions.registry import CORRUPTIONS
+from shaketable.corruptions.suites.per_feature import METRIC
 from shaketable.corruptions.suites.suite import SUITES
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.records import AS_GIVEN, Record, Records
@@ -121,7 +122,7 @@ def list_subjects(groups: RecordGroups) -> list[Subject]:
         spec = s.first.corruption
         if spec in in_suites:
             suites = (each for each in groups.records.suites if spec in each.specs)
-            under |= dict.fromkeys(f"suite {each.name}" for each in suites)
+            under |= dict.fromkeys(f"{each.name} (suite)" for each in suites)
         elif not s.first.is_clean:
             under |= dict.fromkeys(parse_call(call).name for call in split_calls(spec))
     return [
@@ -164,6 +165,7 @@ def list_perturbations(groups: RecordGroups) -> list[Perturbation]:
     cells = {s.first.corruption: s for s in groups.series if not s.first.is_clean}
     for suite in groups.records.suites:
         declared = SUITES.get(suite.name).about if suite.name in SUITES.declared else ""
+        declared = "noise in one column at a time" if suite.metric == METRIC else declared
         about = "; ".join(filter(None, [declared, suite.derived])) or "a list of corruptions"
         entry = found.setdefault(suite.name, Perturbation(suite.name, about))
         for spec in suite.specs:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from shaketable.evaluation.registrations import Registration
 from shaketable.evaluation.rerun import RerunJson
 from shaketable.findings.dossier.crosswalk import NOTICE, Topic, read_crosswalk
 from shaketable.findings.dossier.evidence import Perturbation
@@ -20,6 +21,7 @@ from shaketable.views.blocks import (
     Table,
     order_sections,
 )
+from shaketable.views.text import join_distinct
 
 if TYPE_CHECKING:
     from shaketable.findings.dossier.dossier import Dossier
@@ -28,8 +30,10 @@ LEAD = (
     "What the models are for, what must stay stable under what, what was required beforehand, and "
     "what was measured. What a person has to add, and what was not measured, is said in its place."
 )
-BEFORE = ("system", "domain", "claims", "requirements", "registered", "independence", "data",
-          "perturbations")  # fmt: skip
+BEFORE = (
+    "system", "domain", "claims", "requirements", "registered", "independence", "data", "closest",
+    "duplicates", "classes", "nearest", "one-nn", "perturbations",
+)  # fmt: skip
 AFTER = ("limits", "repeat", "crosswalk")
 _OTHERS = tuple(place for place in PLACES if place not in (*BEFORE, "method"))
 DOSSIER_PLACES = (*BEFORE, *_OTHERS, *AFTER, "method")
@@ -95,7 +99,7 @@ def _begin(place: str, blocks: Iterable[Block]) -> list[Block]:
 def _show_status(dossier: Dossier) -> list[Block]:
     """Say first what is missing."""
     outcome = dossier.outcome or "none could be decided"
-    facts = dossier.facts.missing
+    facts = [m.what for m in dossier.missing if m.section == "facts"]
     evidence = [f"{m.what} ({m.section})" for m in dossier.missing if m.section != "facts"]
     status = [
         ("System", dossier.name),
@@ -148,29 +152,17 @@ def _show_registrations(dossier: Dossier) -> list[Block]:
     known = dossier.registered
     if known is None:
         return _begin("registered", _ask(dossier, "registered"))
-    lines = [
-        (f"{each.number}", each.created, each.sha256, line)
-        for each in known.registrations
-        for line in each.text.splitlines()
-        if line.strip()
-    ]
     return _begin(
         "registered",
         [
             *(Sentence(note, tone="alert") for note in dossier.registration_notes),
             Table(
-                "requirements, when they were registered, and the hash of their file",
+                "since when the requirements are registered",
                 (Column("requirement"), Column("registered since")),
                 [(r.text, known.find_time(r.text)) for r in known.requirements],
                 limit=1000,
             ),
-            Table(
-                "files of requirements as they were registered",
-                (Column("registration"), Column("time"), Column("SHA-256"), Column("text")),
-                lines,
-                level="detail",
-                limit=1000,
-            ),
+            *(block for each in known.registrations for block in _show_registration(each)),
             Sentence(
                 "a registration is a record, not a proof: whoever can write the results file can "
                 "change it. Keep the hash elsewhere, such as in a signed commit",
@@ -178,6 +170,15 @@ def _show_registrations(dossier: Dossier) -> list[Block]:
             ),
         ],
     )
+
+
+def _show_registration(each: Registration) -> list[Block]:
+    lines = [(str(i), line) for i, line in enumerate(each.text.splitlines(), 1)]
+    about = [("Time", each.created), ("SHA-256 of its file", each.sha256)]
+    return [
+        Facts(about, f"Registration {each.number}", "summary"),
+        Facts(lines, "Its file, line by line", code=True),
+    ]
 
 
 def _show_independence(dossier: Dossier) -> list[Block]:
@@ -199,32 +200,31 @@ def _show_independence(dossier: Dossier) -> list[Block]:
 
 
 def _show_perturbations(dossier: Dossier) -> list[Block]:
-    columns = ("perturbation", "definition", "levels", "draws per point", "value range", "reason")
+    columns = tuple(map(Column, ("perturbation", "definition", "levels", "reason")))
     return _begin(
         "perturbations",
         [
             Table(
                 "perturbations that were measured",
-                tuple(map(Column, columns)),
+                columns,
                 [_list_perturbation(dossier, each) for each in dossier.perturbations],
                 what="perturbations",
                 limit=1000,
             )
-        ]
-        if dossier.perturbations
-        else _ask(dossier, "perturbations"),
+        ],
     )
 
 
-def _list_perturbation(dossier: Dossier, each: Perturbation) -> list[str]:
+def _list_perturbation(dossier: Dossier, each: Perturbation) -> list[Entry | str]:
     levels = [*each.levels]
-    shown = ", ".join(levels) if len(levels) <= _MOST else f"{len(levels)} corruptions"
+    draws = join_distinct(sorted(each.draws))
     return [
         each.name,
         each.definition,
-        shown,
-        ", ".join(map(str, sorted(each.draws))),
-        ", ".join(each.bounds),
+        Entry(
+            "; ".join(levels) if len(levels) <= _MOST else f"{len(levels)} corruptions",
+            f"{draws} draws per point, value range {join_distinct(each.bounds)}",
+        ),
         dossier.facts.find_reason(each.name) or dossier.facts.ask(f"[{REASONS}] {each.name}"),
     ]
 

@@ -35,13 +35,21 @@ def make_blocks(check: Check) -> list[Block]:
                 d.estimate,
                 d.outcome,
                 _count_more(d),
-                Entry(d.registered, "after it was measured" if d.is_older else ""),
+                Entry(d.registered, "after it was measured") if d.is_older else "",
             )
             for d in check.decisions
         ],
         limit=len(check.decisions),
     )
     notes = [Sentence(note, tone="alert") for note in check.notes]
+    times = [d.registered for d in check.decisions]
+    known = [d.measured for d in check.decisions]
+    if all(times) and all(known) and not any(d.is_older for d in check.decisions):
+        notes.append(
+            Sentence(
+                f"all were registered by {max(times)}, before they were measured ({min(known)})"
+            )
+        )
     return [table, *notes, Sentence(describe_check(check))]
 
 
