@@ -375,7 +375,7 @@ def dossier(
     >>> data = [[0.2], [0.8]], [False, True]
     >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, data, "linf(0.1)", name="step")
     >>> [missing.section for missing in st.dossier(records, data=data).missing][-3:]
-    ['groups', 'worst', 'repeat']
+    ['features', 'groups', 'worst']
     """
     declared = read_facts(facts) if isinstance(facts, str | Path) else facts or Facts()
     results = as_results(found)
