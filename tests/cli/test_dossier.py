@@ -184,6 +184,31 @@ def test_equal_points_of_training_and_test_are_found(capsys):
     assert (overlap["equal_across"], overlap["equal_within"]) == (3, 2)
 
 
+def test_a_suite_says_the_reason_for_its_members(capsys, suite_records):
+    from shaketable.findings.dossier.dossier import dossier
+    from shaketable.findings.dossier.facts import Facts
+
+    made = dossier(suite_records, Facts({"reasons": {"pnorm": "asked for"}}))
+    asked = [m.what for m in made.missing if m.what.startswith("[reasons]")]
+    assert asked == ["[reasons] ice"]
+    suites = {p.name: p.suites for p in made.perturbations}
+    assert suites["pnorm"] == ()
+    assert suites["l2"] == ("pnorm", "ice")
+    assert made.subjects[0].under == ("pnorm (suite)", "ice (suite)")
+
+
+def test_points_that_were_held_out_are_found_again(capsys, tmp_path):
+    pytest.importorskip("torch", reason="torch is not installed")
+    train = ["train", "--network", "mlp(width=4, depth=1)", "--data", "bands(n=100)", "--scale"]
+    flags = ["--recipe", "points(epochs=1)", "--no-curve", "--quiet", "-o", "net.pt"]
+    assert run_command(capsys, *train, *flags)[0] == 0
+    data = ["--data", "bands(n=100)", "--scale", "--held-out", "--model", "net=net.pt"]
+    assert run_command(capsys, "evaluate", *data, "--store", "r.sqlite", "--quiet")[0] == 0
+    found = run_dossier(capsys, "r.sqlite", "--data", "bands(n=100)")["independence"]
+    assert (found["overlap"]["test_points"], found["overlap"]["other_points"]) == (20, 80)
+    assert "were not trained on were evaluated" in found["test_points"][0]
+
+
 def test_other_data_are_refused(capsys, store):
     message = run_failing(capsys, "dossier", store, "--data", "iris")
     assert "data iris are not those of the results" in message

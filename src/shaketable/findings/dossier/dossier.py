@@ -217,7 +217,7 @@ class Dossier(Displayed):
         reasons = [
             Missing("facts", f"[{REASONS}] {p.name}", self.facts.ask(f"[{REASONS}] {p.name}"))
             for p in self.perturbations
-            if not self.facts.find_reason(p.name)
+            if not (p.suites or self.facts.find_reason(p.name))
         ]
         return [*facts, *reasons, *self._list_missing()]
 

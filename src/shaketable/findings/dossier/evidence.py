@@ -140,6 +140,8 @@ class Perturbation:
     levels: dict[str, None] = field(default_factory=dict)
     draws: set[int] = field(default_factory=set)
     bounds: dict[str, None] = field(default_factory=dict)
+    suites: tuple[str, ...] = ()
+    """Suites that it was measured as a part of, and else nowhere; their reasons are its own."""
 
     def add(self, level: str, cell: Record) -> None:
         """Add a size, and how it was measured."""
@@ -171,6 +173,13 @@ def list_perturbations(groups: RecordGroups) -> list[Perturbation]:
         for spec in suite.specs:
             if spec in cells:
                 entry.add(display_name(spec), cells[spec].first)
+    homes = {s.name: set(s.specs) for s in groups.records.suites}
+    alone = {
+        parse_call(call).name
+        for spec in cells
+        if not any(spec in h for h in homes.values())
+        for call in split_calls(spec)
+    }
     for spec, series in cells.items():
         named = name_noise(series)
         calls = list(zip(split_calls(named), split_calls(spec), strict=True))
@@ -181,6 +190,9 @@ def list_perturbations(groups: RecordGroups) -> list[Perturbation]:
             level = level if level == size else f"{level} = {_shorten(size)}"
             entry = found.setdefault(name, Perturbation(name, define(name)))
             entry.add(level, series.first)
+            if name not in alone and entry.name not in homes:
+                parts = [home for home, specs in homes.items() if spec in specs]
+                entry.suites = tuple(dict.fromkeys((*entry.suites, *parts)))
     return [*found.values()]
 
 

@@ -217,15 +217,20 @@ def _show_perturbations(dossier: Dossier) -> list[Block]:
 
 def _list_perturbation(dossier: Dossier, each: Perturbation) -> list[Entry | str]:
     levels = [*each.levels]
-    draws = join_distinct(sorted(each.draws))
+    draws = f"{join_distinct(sorted(each.draws))} draws per point"
+    draws = "1 draw per point" if each.draws == {1} else draws
+    reason = dossier.facts.find_reason(each.name)
+    if not reason and each.suites:
+        reason = f"as a part of {', '.join(each.suites)}"
+    reason = reason or dossier.facts.ask(f"[{REASONS}] {each.name}")
     return [
         each.name,
         each.definition,
         Entry(
             "; ".join(levels) if len(levels) <= _MOST else f"{len(levels)} corruptions",
-            f"{draws} draws per point, value range {join_distinct(each.bounds)}",
+            f"{draws}, value range {join_distinct(each.bounds)}",
         ),
-        dossier.facts.find_reason(each.name) or dossier.facts.ask(f"[{REASONS}] {each.name}"),
+        reason,
     ]
 
 
