@@ -35,6 +35,7 @@ from shaketable.evaluation.study import study as study
 from shaketable.findings import figures as figures
 from shaketable.findings.assessment import assess as assess
 from shaketable.findings.correlation.numbers import correlate as correlate
+from shaketable.findings.dossier.dossier import dossier as dossier
 from shaketable.findings.export import export as export
 from shaketable.findings.page import report as report
 from shaketable.findings.requirements.check import check as check

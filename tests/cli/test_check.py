@@ -61,7 +61,7 @@ def test_a_file_says_the_same_as_flags(capsys, store):
     ("argv", "message"),
     [
         ([], "check needs --require"),
-        (["--junit", "j.xml"], "--junit writes what is required; add --require"),
+        (["--junit", "j.xml"], "check needs --require"),
         (["--require", "mscr >= x"], "must end in a number"),
         (["--require", "mscr >= 1", "--confidence", "100"], "at least 50 and below 100"),
         (["--require", "mscr >= 1", "--junit", "j.txt"], "must end in .xml"),

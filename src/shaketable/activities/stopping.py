@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from shaketable.evaluation.records import Records
 
 
-def read_requirements(options: RequirementOptions) -> tuple[Requirement, ...]:
-    """Requirements, as sentences or from files."""
+def read_requirements(
+    options: RequirementOptions, *, registered: bool = False
+) -> tuple[Requirement, ...]:
+    """Requirements, as sentences or from files; `registered`: there may be others to decide."""
     texts: list[str] = []
     for text in options.require:
         texts += read_file(text) if text.endswith(".toml") else [text]
-    if not texts and (options.junit or options.markdown):
+    if not texts and not registered and (options.junit or options.markdown):
         flag = "--junit" if options.junit else "--markdown"
         raise InputError(f"{flag} writes what is required; add --require, such as 'mscr >= -1'")
     return parse_requirements(texts) if texts else ()

@@ -79,7 +79,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Measure": ("separation", "evaluate", "adversary", "study"),
     "Improve": ("train", "harden"),
     "Decide": ("check", "compare", "rerun"),
-    "Read results": ("report", "figure", "export", "merge"),
+    "Read results": ("report", "dossier", "figure", "export", "merge"),
     "Data": ("corrupt", "list"),
 }
 """The commands as ``shaketable --help`` shows them."""

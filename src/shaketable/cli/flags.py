@@ -101,7 +101,6 @@ def _add_flag(place: Any, option: Option, *, defaults: bool) -> None:
 
 def add_inputs_flags(parser: argparse.ArgumentParser) -> None:
     """Add which inputs are shown, and the data that they are drawn from."""
-    from shaketable.data.options import DataOptions
     from shaketable.evaluation.evaluate_options import EvaluateOptions
 
     add_options(
@@ -112,12 +111,19 @@ def add_inputs_flags(parser: argparse.ArgumentParser) -> None:
         inputs="show the N points per model and corruption that are wrong most often, clean and "
         "corrupted: images, or rows with changed cells marked; needs --data (default: 5)",
     )
+    add_again_flags(parser, "of which points are shown")
+
+
+def add_again_flags(parser: argparse.ArgumentParser, purpose: str) -> None:
+    """Add the data of a results file, for a purpose; `activities.load_given` loads them."""
+    from shaketable.data.options import DataOptions
+
     add_options(
         parser,
         DataOptions,
         defaults=True,
-        data="the data that were evaluated, of which points are shown; what the flags below do not "
-        "say is taken from the results file",
+        data=f"the data that were evaluated, {purpose}; what the flags below do not say is taken "
+        "from the results file",
     )
 
 

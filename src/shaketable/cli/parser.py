@@ -11,7 +11,7 @@ from textwrap import fill
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from shaketable.cli.study_file import INIT, read_study_file
+from shaketable.cli.study_file import INIT
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import (
     InputError,
@@ -20,6 +20,7 @@ from shaketable.core.errors import (
     guard_foreign,
 )
 from shaketable.core.options import list_options, list_values, make_options, read_settings
+from shaketable.core.toml_files import read_toml
 
 if TYPE_CHECKING:
     from shaketable.cli.commands import Command
@@ -121,7 +122,7 @@ def _read_options(args: argparse.Namespace, kind: type[Any]) -> Any:
     if file is None or file == INIT:
         return make_options(kind, given)
     where = f"study file {file!r}"
-    settings = read_settings(kind, read_study_file(file, where), where=where, given=given)
+    settings = read_settings(kind, read_toml(file, where), where=where, given=given)
     return make_options(kind, settings | given)
 
 

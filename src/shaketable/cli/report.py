@@ -18,7 +18,7 @@ from shaketable.cli.flags import (
 )
 from shaketable.cli.output import conclude, read_group, read_results
 from shaketable.core.errors import InputError
-from shaketable.core.options import list_options, make_options
+from shaketable.core.options import make_options
 
 if TYPE_CHECKING:
     from shaketable.data.dataset import Dataset
@@ -107,17 +107,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _load_data(args: argparse.Namespace) -> Dataset | None:
     """Load the data that the flags name; None if they name none."""
-    from shaketable.activities.reading_again import load_again
-    from shaketable.data.options import DataOptions
+    from shaketable.activities.reading_again import load_given
 
-    given = {
-        key: getattr(args, key)
-        for key, option in list_options(DataOptions).items()
-        if getattr(args, key) not in (option.default, [])
-    }
-    if args.inputs is not None and "data" not in given:
+    if args.inputs is not None and args.data is None:
         raise InputError(
             "--inputs needs --data: results files hold no inputs, so they are drawn again from the "
             "data; name these"
         )
-    return load_again(args.store, given) if given else None
+    return load_given(args.store, vars(args))

@@ -1,16 +1,14 @@
-"""Study files: read with errors that name the key, and written with a comment for every key."""
+"""New study files, with a comment for every key."""
 
 from __future__ import annotations
 
 import re
 import textwrap
-import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from shaketable.core.errors import InputError
 from shaketable.core.options import SWITCH, WHOLE, Option, format_toml, list_options
+from shaketable.core.toml_files import comment, write_new
 
 INIT = "init"
 """Word in place of a study file that asks for a new one."""
@@ -46,35 +44,13 @@ Everything else that a study file may say. These lines are comments and show the
 example where there is none: remove the # before a key to use it."""
 
 
-def read_study_file(path: str, where: str) -> dict[str, Any]:
-    """Read the settings in a study file; `where` names it in messages."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-        return tomllib.loads(text)
-    except (OSError, ValueError, RecursionError) as error:  # all that tomllib raises
-        place = re.search(
-            r"Cannot overwrite a value \(at (?:line (\d+)|end of document)", f"{error}"
-        )
-        if place is not None:
-            before = text.splitlines()[: int(place[1]) if place[1] else None]
-            key = re.findall(r"^\s*([\w-]+)\s*=", "\n".join(before), re.MULTILINE)[-1]
-            raise InputError(f"{where}: {key} is given twice; leave one out") from error
-        raise InputError(f"{where} cannot be read: {error}") from error
-
-
 def write_study_file(
     path: str,
     given: Mapping[str, Any],
 ) -> None:
     """Write a study file that runs as it is, with the settings `given` in place of its own."""
-    target = Path(path)
-    if target.exists():
-        raise InputError(f"study file {path!r} exists already; name a new one: study init FILE")
-    try:
-        with target.open("x", encoding="utf-8") as file:
-            file.write(_make_text(path, {**_choose_start(given), **given}))
-    except OSError as error:
-        raise InputError(f"study file {path!r} cannot be written: {error.strerror}") from error
+    text = _make_text(path, {**_choose_start(given), **given})
+    write_new(path, text, f"study file {path!r}", "study init FILE")
 
 
 def _choose_start(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,9 +73,9 @@ def _make_text(path: str, settings: Mapping[str, Any]) -> str:
     options = {key: each for key, each in list_options(StudyOptions).items() if each.in_files}
     used = [key for key in options if key in settings]
     head = _HEAD.format(path=path, store=settings["store"])
-    parts = [_comment(head)]
+    parts = [comment(head)]
     parts += [f"{_explain(options[key])}{key} = {format_toml(settings[key])}\n" for key in used]
-    parts.append(_comment(_REST))
+    parts.append(comment(_REST))
     for key, each in options.items():
         if key not in used:
             parts.append(f"{_explain(each)}#{key} = {format_toml(_find_example(each))}\n")
@@ -111,11 +87,7 @@ def _explain(option: Option) -> str:
     text = option.help.replace("%%", "%")
     text = re.sub(r"--([a-z][a-z-]+)", lambda flag: flag[1].replace("-", "_"), text)
     text = text[:1].upper() + text[1:]
-    return _comment("\n".join(textwrap.wrap(text, 98, break_long_words=False)))
-
-
-def _comment(text: str) -> str:
-    return "".join(f"# {line}".rstrip() + "\n" for line in text.splitlines())
+    return comment("\n".join(textwrap.wrap(text, 98, break_long_words=False)))
 
 
 def _find_example(option: Option) -> Any:

@@ -73,6 +73,11 @@ def merge_stores(paths: Sequence[str | Path], out: str | Path) -> Merged:
         for failure in (f for records in files.values() for f in records.failures):
             if failure.key not in cells:
                 store.add_failure(failure)
+        for each in sorted(
+            (r for records in files.values() for r in records.registrations),
+            key=lambda each: each.created,
+        ):
+            store.register(each.text, created=each.created)
         store.rename({recipe: given[-1] for recipe, given in names.items() if len(set(given)) > 1})
         models = {cell.recipe: cell.model for cell in store.records()}
     return Merged(

@@ -18,6 +18,7 @@ from shaketable.corruptions.suites.suite import SuiteKind, suite_kind
 from shaketable.evaluation.answers import Answers
 from shaketable.evaluation.command_records import CommandRecord
 from shaketable.evaluation.data_record import DataRecord
+from shaketable.evaluation.registrations import Registration
 from shaketable.separations.separation import SeparationRecord
 from shaketable.statistics.sequences import Unit
 from shaketable.views.blocks import Block, Column, Table
@@ -308,6 +309,8 @@ class Records(Displayed):
     """Facts about the data."""
     source: str = ""
     """Path of their results file; empty for none."""
+    registrations: tuple[Registration, ...] = ()
+    """Requirements that were registered in the results file, the last ones at the end."""
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.cells)
@@ -335,6 +338,7 @@ class Records(Displayed):
             tuple(attacks.values()),
             tuple({d.fingerprint: d for d in (*self.data, *other.data)}.values()),
             self.source or other.source,
+            tuple(dict.fromkeys((*self.registrations, *other.registrations))),
         )
 
     @property

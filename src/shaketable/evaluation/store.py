@@ -8,14 +8,13 @@ read, and the whole file when it is opened for writing.
 from __future__ import annotations
 
 import sqlite3
-import zlib
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from shaketable.core.errors import InputError, ShaketableError, StoreError, describe_error
+from shaketable.core.errors import InputError, ShaketableError, StoreError
 from shaketable.evaluation.attack_record import AttackRecord
 from shaketable.evaluation.command_records import CommandRecord
 from shaketable.evaluation.data_record import DataRecord
@@ -28,6 +27,7 @@ from shaketable.evaluation.records import (
     SuiteRecord,
     copy_id,
 )
+from shaketable.evaluation.registrations import Registration, make_registration
 from shaketable.evaluation.store_columns import (
     CHECKSUM_BITS,
     KEYS,
@@ -38,6 +38,7 @@ from shaketable.evaluation.store_columns import (
     decode,
     encode,
 )
+from shaketable.evaluation.store_guards import check_path, explain_values
 from shaketable.separations.separation import SeparationRecord
 
 SCHEMA = 7
@@ -79,6 +80,8 @@ class Store:
     >>> copy.add_attacks(found.attacks)
     >>> for command in store.commands():
     ...     copy.add_command(command)
+    >>> [each.number for each in (copy.register("require = 'mscr >= -1'"), *copy.registrations())]
+    [1, 1]
     >>> copy.rename({found.cells[0].recipe: "other"})
     >>> copy.add_part("search", b"half")
     >>> copy.part("search"), copy.keys() == store.keys(), copy.records().cells[0].model
@@ -96,7 +99,7 @@ class Store:
         """Whether there is no file."""
         self._points: set[str] = set()  # IDs of those that were written
         if path is not None:
-            _check_path(self.path, must_exist=must_exist)
+            check_path(self.path, must_exist=must_exist)
         with self._errors():
             self._db = sqlite3.connect(self.path, timeout=30)
             try:
@@ -262,8 +265,42 @@ class Store:
         tuple[CommandRecord, ...]
             One record per command.
         """
-        with self._transaction(), _explain_values():
+        with self._transaction(), explain_values():
             return self._decode(CommandRecord, "commands")
+
+    def register(self, text: str, *, created: str = "") -> Registration:
+        """Write requirements and the time, unless the last registration has the same text.
+
+        Parameters
+        ----------
+        text
+            All that the file of requirements says.
+        created
+            When they were registered; by default now.
+
+        Returns
+        -------
+        Registration
+            The new registration, or the last one if it has this text.
+        """
+        with self._transaction("IMMEDIATE"), explain_values():
+            known = self._decode(Registration, "registrations")
+            if known and known[-1].text == text:
+                return known[-1]
+            made = make_registration(len(known) + 1, text, created)
+            self._insert("registrations", encode(made))
+        return made
+
+    def registrations(self) -> tuple[Registration, ...]:
+        """Requirements that were registered, the last ones at the end.
+
+        Returns
+        -------
+        tuple[Registration, ...]
+            One record per registration.
+        """
+        with self._transaction(), explain_values():
+            return self._decode(Registration, "registrations")
 
     def add_failure(self, failure: FailureRecord) -> None:
         """Write why a cell could not be measured, until it is measured.
@@ -363,6 +400,7 @@ class Store:
             attacks=everything.attacks if ordered is None else (),
             data=tuple(d for d in everything.data if d.fingerprint in fingerprints),
             source=everything.source,
+            registrations=everything.registrations,
         )
 
     def everything(self) -> Records:
@@ -484,7 +522,7 @@ class Store:
 
     def _read(self, keys: Collection[str] | None = None) -> Records:
         """Check all rows, and return what they hold; of the cells all, or those named."""
-        with _explain_values():
+        with explain_values():
             points = {row["id"]: decode(Points, row) for row in self._rows("points")}
             data = self._decode(DataRecord, "data")
             return Records(
@@ -505,6 +543,7 @@ class Store:
                     decode(AttackRecord, row | {"points": points[row["points"]]})
                     for row in self._rows("attacks")
                 ),
+                registrations=self._decode(Registration, "registrations"),
             )
 
     def _decode(self, kind: type[T], table: str) -> tuple[T, ...]:
@@ -543,33 +582,6 @@ class Store:
             if word in ("full", "locked", "disk I/O"):  # the file itself is fine
                 raised.exit_code = ShaketableError.exit_code
             raise raised from error
-
-
-@contextmanager
-def _explain_values() -> Iterator[None]:
-    """Let values that cannot be read count as damage."""
-    try:
-        yield
-    except (zlib.error, ValueError, TypeError, LookupError) as error:
-        raise sqlite3.DatabaseError(describe_error(error)) from error
-
-
-def _check_path(path: str, *, must_exist: bool) -> None:
-    """Raise `InputError` for a path that cannot be that of a results file.
-
-    SQLite would keep those of some names in memory, and lose them.
-    """
-    if path in ("", ":memory:"):
-        raise InputError(
-            f"results file must be named, got {path!r}; name a file, or leave it out to keep none"
-        )
-    file = Path(path)
-    if file.is_dir():
-        raise InputError(f"results file {path!r} is a folder; name a file in it")
-    if file.exists() and not file.is_file():  # such as /dev/null
-        raise InputError(f"results file {path!r} is a device or a pipe; name a file")
-    if must_exist and not file.exists():
-        raise InputError(f"results file {path!r} does not exist; check the path")
 
 
 def store_without_cells(path: str) -> InputError:

@@ -26,6 +26,7 @@ from shaketable.evaluation.records import (
     Setting,
     SuiteRecord,
 )
+from shaketable.evaluation.registrations import Registration
 from shaketable.separations.separation import SeparationRecord
 
 T = TypeVar("T")
@@ -50,6 +51,7 @@ TABLES: Mapping[str, type[Any]] = {
     "attacks": AttackRecord,
     "data": DataRecord,
     "parts": Part,
+    "registrations": Registration,
 }
 """Kinds of records by the table that has their fields as columns."""
 
@@ -64,6 +66,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "attacks": ("key",),
     "data": ("fingerprint",),
     "parts": ("key",),
+    "registrations": ("number",),
 }
 """Columns that tell the rows of a table apart."""
 

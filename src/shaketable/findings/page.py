@@ -162,14 +162,7 @@ def write_report(
         results = find(records, reference=reference, notes=notes)
     results = results if dataset is None else results.with_data(dataset)
     known = results.records
-    parts = (
-        results.blocks(),
-        _show_data(known, dataset, audits),
-        show_missing(results),
-        show_errata(known, results.findings),
-        _show_notes(results, _note_data(dataset, known)),
-        _show_method(results, dataset),
-    )
+    parts = *list_parts(results, dataset, audits), show_missing(results)
     blocks = order_sections(parts, PLACES)
     has_verdict = any(isinstance(b, Heading) and b.place == "verdict" for b in blocks)
     return page.write_blocks(
@@ -177,8 +170,27 @@ def write_report(
         blocks,
         title=title or make_title(known),
         lead=_AVOIDABLE if has_verdict else _CORRUPTED if len(known) else _HELD,
-        notes=[*map(str, known.failures), *results.groups.unfinished],
+        notes=list_warnings(results),
     )
+
+
+def list_parts(
+    results: Results, dataset: Dataset | None = None, audits: Iterable[Audit] = ()
+) -> list[list[Block]]:
+    """Return the sections of all that results show, and of how they were made, part by part."""
+    known = results.records
+    return [
+        results.blocks(),
+        _show_data(known, dataset, audits),
+        show_errata(known, results.findings),
+        _show_notes(results, _note_data(dataset, known)),
+        _show_method(results, dataset),
+    ]
+
+
+def list_warnings(results: Results) -> list[str]:
+    """Return what stands above all: what failed, and what is not finished."""
+    return [*map(str, results.records.failures), *results.groups.unfinished]
 
 
 def _show_data(records: Records, dataset: Dataset | None, audits: Iterable[Audit]) -> list[Block]:

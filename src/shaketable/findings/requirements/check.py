@@ -23,15 +23,16 @@ interval would exclude the limit if they showed the same rates; of studies, the 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypeAlias, TypedDict
 
 from shaketable.core.checks import check_real, unknown_name
-from shaketable.core.errors import InputError, UndefinedError
-from shaketable.evaluation.records import Records
+from shaketable.core.errors import InputError, UndefinedError, either
+from shaketable.core.schemas import NotesJson
+from shaketable.evaluation.records import Record, Records
 from shaketable.evaluation.store import Store
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.requirements import view
@@ -43,12 +44,19 @@ from shaketable.findings.requirements.quantities import (
     find_quantity,
     list_labels,
 )
+from shaketable.findings.requirements.registered import (
+    NewRegistrationJson,
+    Registered,
+    RegistrationJson,
+)
 from shaketable.findings.requirements.requirement import (
     Requirement,
     parse_requirements,
     suggest_command,
 )
 from shaketable.findings.results import Results
+from shaketable.findings.series import Series
+from shaketable.findings.suite_results import SuiteResult
 from shaketable.statistics.estimate import Estimate, EstimateWithMethodJson
 from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
@@ -79,6 +87,9 @@ class DecisionJson(EstimateWithMethodJson):
         int | None, "So many more points would decide it if they showed the same."
     ]
     more_runs: Annotated[int | None, "The same for the runs of a study."]
+    measured: Annotated[str, "When the first of its cells was; empty if that is not known."]
+    registered: Annotated[str | None, "Since when the requirement is; null if it is not."]
+    measured_before: Annotated[bool, "Whether it was measured before it was registered."]
 
 
 class CheckJson(TypedDict):
@@ -88,7 +99,13 @@ class CheckJson(TypedDict):
     exit_code: ExitCode
     confidence: Annotated[float, "That all decisions are right, in per cent."]
     requirements: list[DecisionJson]
+    registrations: Annotated[list[RegistrationJson], "Requirements that the results file keeps."]
+    notes: NotesJson
 
+
+CheckResultJson: TypeAlias = Annotated[
+    CheckJson | Annotated[NewRegistrationJson, "With --register."], "Result of check"
+]
 
 EXIT_CODES: dict[Outcome, ExitCode] = {"met": 0, "not met": 1, "inconclusive": 3}
 
@@ -118,6 +135,15 @@ class Decision:
     """Points of the class or group that has the fewest; None for all points."""
     smallest: str = ""
     """Name of this class or group."""
+    measured: str = ""
+    """When the first of its cells was measured; empty if that is not known."""
+    registered: str = ""
+    """Since when the requirement is registered; empty if it is not."""
+
+    @property
+    def is_older(self) -> bool:
+        """Whether it was measured before its requirement was registered."""
+        return bool(self.measured) and self.measured < self.registered
 
     @property
     def outcome(self) -> Outcome:
@@ -195,6 +221,9 @@ class Decision:
             "runs": self.runs,
             "more_points": self.more if of_points else None,
             "more_runs": None if of_points else self.more,
+            "measured": self.measured,
+            "registered": self.registered or None,
+            "measured_before": self.is_older,
         }
 
 
@@ -221,6 +250,13 @@ class Check(Displayed):
     decisions: tuple[Decision, ...]
     confidence: float
     """Confidence that all decisions are right, as a fraction."""
+    known: Registered | None = None
+    """Requirements that the results file keeps; None if none are registered."""
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """What speaks against requirements that were set beforehand, one sentence per note."""
+        return view.list_notes(self)
 
     @property
     def outcome(self) -> Outcome:
@@ -253,6 +289,8 @@ class Check(Displayed):
             "exit_code": self.exit_code,
             "confidence": round(100 * self.confidence, 10),
             "requirements": [decision.json() for decision in self.decisions],
+            "registrations": [] if self.known is None else self.known.json(),
+            "notes": self.notes,
         }
 
     def blocks(self) -> list[Block]:
@@ -296,7 +334,7 @@ class Check(Displayed):
 
 def check(
     results: Records | RecordGroups | Results | str | Path,
-    requirements: Iterable[str | Requirement] | str,
+    requirements: Iterable[str | Requirement] | str = (),
     *,
     confidence: float = 0.95,
     careful: bool = False,
@@ -311,7 +349,8 @@ def check(
         Such as ``mscr >= -1`` or ``error[jitter(0.2)] <= 5%``, rates in per cent: one or many.
         Limits below 1 on a rate need their % sign. Every model on record must meet them, unless
         one is named: ``model(rf).accuracy >= 90%``. Two models are compared by
-        ``difference(new, old).accuracy >= -0.5``, paired and in percentage points.
+        ``difference(new, old).accuracy >= -0.5``, paired and in percentage points. By default
+        those that are registered in the results file (`Store.register`).
     confidence
         That all decisions are right; they share what is missing to 1.
     careful
@@ -335,9 +374,15 @@ def check(
     error[linf(0.01)] <= 0.1% not met: step has 0.55 %, 97.5 % interval 0.17 to 1.30
     """
     check_real("confidence", confidence, "lie between 0 and 1", low=0.5, high=1 - 1e-9)
-    wanted = parse_requirements(requirements)
     store = str(results) if isinstance(results, str | Path) else ""
     groups = _read_groups(results)
+    known = find_registered(groups.records)
+    if not requirements and known is None:
+        raise InputError(
+            f"check needs {either('--require', 'requirements')}, such as 'mscr >= -1', or a "
+            "results file in which requirements are registered (check --register FILE)"
+        )
+    wanted = known.requirements if known and not requirements else parse_requirements(requirements)
     found = [
         (requirement, entry)
         for requirement in wanted
@@ -357,11 +402,19 @@ def check(
                 entry.groups,
                 entry.fewest,
                 entry.smallest,
+                entry.measured,
+                "" if known is None else known.find_time(requirement.text),
             )
             for requirement, entry in found
         ),
         confidence,
+        known,
     )
+
+
+def find_registered(records: Records) -> Registered | None:
+    """Return the requirements that the results file of these records keeps; None without any."""
+    return Registered(records.registrations) if records.registrations else None
 
 
 def _read_groups(results: Records | RecordGroups | Results | str | Path) -> RecordGroups:
@@ -392,6 +445,7 @@ class Entry:
     groups: int = 1
     fewest: int | None = None
     smallest: str = ""
+    measured: str = ""
 
 
 def list_entries(groups: RecordGroups, requirement: Requirement, store: str) -> list[Entry]:
@@ -434,7 +488,18 @@ def _make_entry(
     known = [(n, each.name) for n, each in zip(counts, parts, strict=True) if n is not None]
     fewest, smallest = min(known, default=(None, ""))
     n = part.take(first.source).first.n if len(parts) == 1 and part.name else first.first.n
-    return Entry(name, first, worst, n, part.name, len(parts), fewest, smallest)
+    times = [cell.created for case in cases for cell in _list_cells(case.source) if cell.created]
+    measured = min(times, default="")
+    return Entry(name, first, worst, n, part.name, len(parts), fewest, smallest, measured)
+
+
+def _list_cells(source: Series | SuiteResult | Records) -> Iterator[Record]:
+    """Return all cells that a metric is computed from."""
+    if isinstance(source, Records):
+        yield from source
+        return
+    for series in source.series if isinstance(source, SuiteResult) else [source]:
+        yield from (*series.clean, *series.noisy)
 
 
 def _estimate_part(

@@ -15,6 +15,7 @@ from shaketable.findings.requirements.check import (
     CheckJson,
     Decision,
     check,
+    find_registered,
     list_entries,
 )
 from shaketable.findings.requirements.requirement import Requirement, parse_requirement
@@ -111,14 +112,16 @@ def list_kept(records: Records) -> dict[str, str]:
 
 
 def find(groups: RecordGroups) -> Decisions | None:
-    """Decide what the commands of the records asked for; None if they asked for nothing."""
-    kept = list_kept(groups.records)
-    if not kept:
+    """Decide what is registered, else what the commands asked for; None if nothing is required."""
+    registered = find_registered(groups.records)
+    kept = {} if registered else list_kept(groups.records)
+    requirements = registered.requirements if registered else map(parse_requirement, kept)
+    if not (registered or kept):
         return None
     settings = [command.settings for command in groups.records.commands]
     return decide(
         groups,
-        map(parse_requirement, kept),
+        requirements,
         since=kept,
         confidence=max(
             (s["confidence"] / 100 for s in settings if "confidence" in s), default=0.95

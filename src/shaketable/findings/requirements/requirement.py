@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import shlex
-import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, Literal
 
 from shaketable.core.checks import list_names, unknown_name
 from shaketable.core.errors import InputError, either
+from shaketable.core.toml_files import parse_toml, read_text
 from shaketable.corruptions.parse import has_size_eps_min, parse
 from shaketable.corruptions.registry import EpsMin
 from shaketable.corruptions.suites.suite import Suite, suite
@@ -203,11 +203,18 @@ def parse_requirements(texts: Iterable[str | Requirement] | str) -> tuple[Requir
 
 def read_file(path: str | Path) -> list[str]:
     """Return the requirements in a TOML file, ``require = ["mscr >= -1", …]``."""
-    name = f"requirements file {str(path)!r}"
-    try:
-        settings = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:  # all that tomllib raises
-        raise InputError(f"{name} cannot be read: {error}") from error
+    name = name_file(path)
+    return list_texts(read_text(path, name), name)
+
+
+def name_file(path: str | Path) -> str:
+    """Name of a file of requirements in messages."""
+    return f"requirements file {str(path)!r}"
+
+
+def list_texts(text: str, name: str) -> list[str]:
+    """Return the requirements that a file says; `name` names it in messages."""
+    settings = parse_toml(text, name)
     for key in settings:
         if key != "require":
             raise unknown_name(f"key in {name}:", key, ["require"])

@@ -25,15 +25,60 @@ def make_blocks(check: Check) -> list[Block]:
         (
             *map(Column, ("requirement", "model", "under")),
             Column("measured, with its interval", "rate", ""),
-            *map(Column, ("verdict", "to decide")),
+            *map(Column, ("verdict", "to decide", "registered")),
         ),
         [
-            (d.requirement.text, d.model, _name_part(d), _show_value(d), d.outcome, _count_more(d))
+            (
+                d.requirement.text,
+                d.model,
+                _name_part(d),
+                _show_value(d),
+                d.outcome,
+                _count_more(d),
+                Entry(d.registered, "after it was measured") if d.is_older else "",
+            )
             for d in check.decisions
         ],
         limit=len(check.decisions),
     )
-    return [table, Sentence(describe_check(check))]
+    notes = [Sentence(note, tone="alert") for note in check.notes]
+    times = [d.registered for d in check.decisions]
+    known = [d.measured for d in check.decisions]
+    if all(times) and all(known) and not any(d.is_older for d in check.decisions):
+        notes.append(
+            Sentence(
+                f"all were registered by {max(times)}, before they were measured ({min(known)})"
+            )
+        )
+    return [table, *notes, Sentence(describe_check(check))]
+
+
+def list_notes(check: Check) -> list[str]:
+    """Say what was measured before it was required, and which requirements were changed."""
+    known = check.known
+    if known is None:
+        return []
+    asked = {d.requirement.text: d for d in check.decisions}
+    older = {d.requirement.text: d for d in check.decisions if d.is_older}
+    times = [d.measured for d in check.decisions if d.measured]
+    return [
+        *(
+            f"{d.requirement.text!r} was measured ({d.measured}) before it was registered "
+            f"({d.registered}), so nothing shows that its limit was set beforehand"
+            for d in older.values()
+        ),
+        *known.describe_changes(min(times, default="")),
+        *(
+            f"{text!r} is not among the registered requirements"
+            for text, d in asked.items()
+            if not d.registered
+        ),
+        *(
+            f"{r.text!r} is registered and not checked"
+            for r in known.requirements
+            if r.text not in asked
+        ),
+    ]
 
 
 def _show_value(decision: Decision) -> Entry:
