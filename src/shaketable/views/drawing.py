@@ -6,11 +6,14 @@ import base64
 import io
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from html import escape
 from pathlib import Path
 from textwrap import wrap
-from typing import Any, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import altair as alt
 import numpy as np
@@ -18,6 +21,7 @@ import numpy as np
 from shaketable.core.errors import InputError
 from shaketable.core.writing import write_beside
 from shaketable.statistics.estimate import Estimate
+from shaketable.views.describing import describe
 from shaketable.views.text import make_all_visible, to_one_line
 
 Chart: TypeAlias = (
@@ -49,6 +53,9 @@ POLICY = (
 """Content security policy of every page with charts: it draws them, and fetches nothing."""
 
 _DEFAULT = alt.Scale()
+_LETTER = 6.8  # pixels of a letter of labels, on average
+_NAME_LETTERS, _LEGEND_LETTERS = 22, 40  # of a line of names beside an axis, and in a legend
+_GOES_ON = "arrows: intervals go on"
 _RAMP = ((0x4F, 0x6F, 0xD8), (0xB8, 0x4C, 0x9E), (0xE8, 0x7A, 0x30))
 
 
@@ -56,7 +63,7 @@ class _InNotebooks:
     """A chart that notebooks show as an image: no script runs, and nothing is fetched."""
 
     def _repr_html_(self) -> str:
-        chart = _make_visible(cast("Chart", self))
+        chart = _complete(cast("Chart", self))
         image = base64.b64encode(_make_svg(chart).encode()).decode()
         about = escape(_describe(chart) or "chart", quote=True)
         return f'<img alt="{about}" src="data:image/svg+xml;base64,{image}">'
@@ -87,7 +94,7 @@ def make_theme(
         "labelFontSize": 12,
         "titleFontSize": 12,
         "titleFontWeight": "normal",
-        "labelLimit": 200,
+        "labelLimit": 0,  # names that are cut may look the same
     }
     return {
         "background": background,
@@ -142,22 +149,62 @@ def list_distinct(rows: Iterable[Row], field: str) -> list[Any]:
 
 
 def line_with_bars(base: alt.Chart, *, title: str, scale: alt.Scale) -> tuple[alt.Chart, ...]:
-    """Points joined by a line, each with its interval from ``low`` to ``high``."""
+    """Points joined by a line, each with its interval from ``low`` to ``high``.
+
+    Intervals that go on beyond the scale end in arrows.
+    """
+    arrows, title = draw_arrows(base, "y", title=title, scale=scale)
     y, low = (alt.Y(f"{name}:Q", title=title, scale=scale) for name in ("value", "low"))
     return (
-        base.mark_rule(strokeWidth=1.5, opacity=0.7).encode(low, alt.Y2("high:Q")),
+        base.mark_rule(strokeWidth=1.5, opacity=0.7, clip=True).encode(low, alt.Y2("high:Q")),
         base.mark_line().encode(y),
-        base.mark_point(filled=True, size=45, opacity=1).encode(y),
+        *arrows,
+        base.mark_point(filled=True, size=45, opacity=1).encode(y, **_find_shape(base)),
     )
 
 
 def dots_with_bars(base: alt.Chart, *, title: str, scale: alt.Scale) -> tuple[alt.Chart, ...]:
-    """Points with their intervals from ``low`` to ``high`` along the x axis."""
+    """Points with their intervals from ``low`` to ``high`` along the x axis.
+
+    Intervals that go on beyond the scale end in arrows.
+    """
+    arrows, title = draw_arrows(base, "x", title=title, scale=scale)
     x, low = (alt.X(f"{name}:Q", title=title, scale=scale) for name in ("value", "low"))
     return (
-        base.mark_rule(strokeWidth=2).encode(low, alt.X2("high:Q")),
-        base.mark_point(filled=True, size=80, opacity=1).encode(x),
+        base.mark_rule(strokeWidth=2, clip=True).encode(low, alt.X2("high:Q")),
+        *arrows,
+        base.mark_point(filled=True, size=80, opacity=1).encode(x, **_find_shape(base)),
     )
+
+
+def draw_arrows(
+    base: alt.Chart,
+    channel: Literal["x", "y"],
+    *,
+    title: str,
+    scale: alt.Scale,
+    ends: tuple[str, str] = ("low", "high"),
+) -> tuple[list[alt.Chart], str]:
+    """Return arrows where intervals go on beyond a scale, and the axis title that says so."""
+    known: Any = scale.to_dict(validate=False)
+    first, last = known["domain"]
+    start, end = ends
+    rows = cast("dict[str, Sequence[Row]]", base.data)["values"]
+    shapes = ("triangle-left", "triangle-right") if channel == "x" else ("triangle-down", "triangle")
+    sides = (start, "<", min(first, last)), (end, ">", max(first, last))
+    arrows = []
+    for (field, sign, at), shape in zip(sides, shapes, strict=True):
+        if any(row[field] < at if sign == "<" else row[field] > at for row in rows):
+            place = {"x": alt.XDatum, "y": alt.YDatum}[channel](at, title=title, scale=scale)
+            beyond = base.transform_filter(f"datum.{field} {sign} {at}")
+            arrows.append(beyond.mark_point(filled=True, shape=shape, size=60).encode(place))
+    return arrows, f"{title} ({_GOES_ON})" if arrows else title
+
+
+def _find_shape(base: alt.Chart) -> dict[str, alt.Shape]:
+    """Return the encoding of shapes that go with the colours of a chart, if it has such."""
+    colour = getattr(base.encoding, "color", None)
+    return {"shape": shape_like(colour)} if isinstance(colour, alt.Color) else {}
 
 
 def grouped_dots(
@@ -177,7 +224,7 @@ def grouped_dots(
     names = list_distinct(rows, "model")
     order = list_distinct(rows, field)
     base = make_chart(rows).encode(
-        y=alt.Y(f"{field}:N", title=groups, sort=order, axis=alt.Axis(grid=True)),
+        y=alt.Y(f"{field}:N", title=groups, sort=order, axis=name_axis(order, grid=True)),
         yOffset=alt.YOffset("model:N", sort=names),
         color=model_colour(names, legend=legend),
         tooltip=list(tooltip),
@@ -185,10 +232,52 @@ def grouped_dots(
     return dots_with_bars(base, title=title, scale=scale)
 
 
-def vertical_rule(x: float, text: str = "", *, scale: alt.Scale = _DEFAULT) -> Chart:
-    """Dashed vertical line at `x`, with a text above it."""
+def name_axis(names: Iterable[str], **options: Any) -> alt.Axis:
+    """Axis of names beside a chart; long ones are written in several lines, never cut."""
+    return alt.Axis(labelExpr=wrap_labels(names, _NAME_LETTERS), **options)
+
+
+def count_lines(names: Iterable[str]) -> int:
+    """Return how many lines the longest name beside an axis has."""
+    return max((len(_wrap_name(name, _NAME_LETTERS)) for name in names), default=1)
+
+
+def wrap_labels(names: Iterable[str], letters: int) -> Any:
+    """Return the expression that writes long names in several lines; undefined without any."""
+    lines = {name: _wrap_name(name, letters) for name in dict.fromkeys(names)}
+    long = {name: parts for name, parts in lines.items() if len(parts) > 1}
+    return f"({json.dumps(long)})[datum.label] || datum.label" if long else alt.Undefined
+
+
+def _wrap_name(name: str, letters: int) -> list[str]:
+    """Break a name after blanks and punctuation, or else where the line is full.
+
+    >>> _wrap_name("wideresnet-28-10(augmix + l2(1))", 22)
+    ['wideresnet-28-10', '(augmix + l2(1))']
+    """
+    parts, lines = re.findall(r"\s*[(]?[^\s,(|*+_-]*[,|*+_-]?", name), [""]
+    for part in parts:
+        if len(lines[-1]) + len(part) > letters and lines[-1]:
+            lines.append("")
+        while len(part) > letters:
+            lines[-1:] = [part[:letters], ""]
+            part = part[letters:]
+        lines[-1] += part
+    return [line.strip() for line in lines if line.strip()] or [name]
+
+
+def vertical_rule(
+    x: float, text: str = "", *, scale: alt.Scale = _DEFAULT, among: Iterable[float] = ()
+) -> Chart:
+    """Dashed vertical line at `x`, with a text above it.
+
+    `among` are other values of the axis, so that the text of a line at its end is not cut.
+    """
+    known = [x, *among]
+    share = (x - min(known)) / ((max(known) - min(known)) or 1)
+    align = "center" if len(known) == 1 or 0.1 < share < 0.9 else "left" if share < 0.5 else "right"
     row = make_chart([{"at": x, "text": text}]).encode(alt.X("at:Q", scale=scale))
-    label = row.mark_text(align="center", baseline="bottom", dy=-3, y=0).encode(text="text:N")
+    label = row.mark_text(align=align, baseline="bottom", dy=-3, y=0).encode(text="text:N")
     return alt.layer(row.mark_rule(style="reference"), label)
 
 
@@ -209,19 +298,72 @@ def make_tooltip(**titles: str) -> list[alt.Tooltip]:
     ]
 
 
+_PLACES: ContextVar[dict[str, int] | None] = ContextVar("places", default=None)
+
+
+@contextmanager
+def share_colours() -> Iterator[None]:
+    """Give every model one colour and shape in all charts that are drawn inside.
+
+    Models count in the order of their first appearance. The colours are those of the page's style,
+    ``--c1`` and on, so that they suit light and dark.
+    """
+    token = _PLACES.set({})
+    try:
+        yield
+    finally:
+        _PLACES.reset(token)
+
+
+def find_places(names: Iterable[str]) -> list[int]:
+    """Return the place of every model among those of the page, or of the chart alone.
+
+    >>> find_places(["rf", "svm", "rf"])
+    [0, 1, 0]
+    >>> with share_colours():
+    ...     find_places(["rf"]), find_places(["svm", "rf"])
+    ([0], [1, 0])
+    """
+    shared = _PLACES.get()
+    places: dict[str, int] = {} if shared is None else shared
+    return [places.setdefault(name, len(places)) for name in names]
+
+
+def find_colour(place: int) -> str:
+    """Return the colour of the model at a place; after the last comes the first."""
+    place %= len(COLOURS)
+    return COLOURS[place] if _PLACES.get() is None else f"var(--c{place + 1})"
+
+
+def find_shape(place: int) -> str:
+    """Return the shape of the model at a place; models of one colour differ in shape."""
+    return SHAPES[(place + place // len(COLOURS)) % len(SHAPES)]
+
+
 def model_colour(names: Iterable[str], *, legend: bool = True) -> alt.Color:
-    """One colour per model, in the given order."""
-    scale = alt.Scale(domain=list(dict.fromkeys(names)))
-    shown = alt.Undefined if legend else None
-    return alt.Color("model:N", title=None, scale=scale, legend=shown)
+    """One colour per model, the same in all charts of a page (`share_colours`)."""
+    names = list(dict.fromkeys(names))
+    scale = alt.Scale(domain=names, range=[*map(find_colour, find_places(names))])
+    return alt.Color("model:N", title=None, scale=scale, legend=make_legend(names, legend=legend))
+
+
+def make_legend(names: Sequence[str], *, legend: bool = True) -> alt.Legend | None:
+    """Legend with full names, in as many columns as fit."""
+    if not legend:
+        return None
+    wide = 34 + _LETTER * min(_LEGEND_LETTERS, max(map(len, names), default=0))
+    columns = alt.ExprRef(f"max(1, floor((width || {WIDTH}) / {wide:.0f}))")
+    return alt.Legend(columns=columns, labelExpr=wrap_labels(names, _LEGEND_LETTERS))
 
 
 def shape_like(colour: alt.Color) -> alt.Shape:
     """One shape per colour of `model_colour` or `train_colour`, for readers who see no colours."""
     known: Any = colour.to_dict()
-    scale = alt.Scale(domain=known["scale"]["domain"], range=list(SHAPES))
-    field = str(colour.shorthand).partition(":")[0]
-    return alt.Shape(f"{field}:N", title=known["title"], scale=scale)  # shapes have no order
+    names, field = known["scale"]["domain"], str(colour.shorthand).partition(":")[0]
+    places = find_places(names) if field == "model" else range(len(names))
+    scale = alt.Scale(domain=names, range=[*map(find_shape, places)])
+    legend = known.get("legend", alt.Undefined)
+    return alt.Shape(f"{field}:N", title=known["title"], scale=scale, legend=legend)  # no order
 
 
 def train_colour(levels: Iterable[str]) -> alt.Color:
@@ -237,14 +379,30 @@ def train_colour(levels: Iterable[str]) -> alt.Color:
 
 
 def find_domain(rows: Sequence[Row], *include: float, at_most: float = math.inf) -> list[float]:
-    """Range of an axis: all intervals and the values to include, with a margin; never empty.
+    """Range of an axis: all values, their intervals and what to include, with a margin.
+
+    A few wide intervals must not press all others into a corner. Where the axis would be half as
+    long again for them, every interval counts up to twice the typical (median) width from its
+    value; what goes on beyond gets an arrow (`draw_arrows`).
 
     >>> find_domain([{"low": 90.0, "high": 100.0}], at_most=100)
     [89.4, 100]
+    >>> narrow = [{"value": v, "low": v - 1.0, "high": v + 1.0} for v in (90.0, 92.0, 94.0)]
+    >>> find_domain([*narrow, {"value": 93.0, "low": 20.0, "high": 99.0}], at_most=100)
+    [88.52, 97.48]
     """
-    low = min([r["low"] for r in rows] + list(include))
-    high = max([r["high"] for r in rows] + list(include))
-    margin = max(0.06 * (high - low), 0.05)
+    widths = [r["high"] - r["low"] for r in rows if r["high"] > r["low"]]
+    reach = 2 * float(np.median(widths)) if widths else 0.0
+    middles = [r.get("value", (r["low"] + r["high"]) / 2) for r in rows]
+    spans = []
+    for far in (reach, math.inf):
+        pairs = list(zip(rows, middles, strict=True))
+        low = min([max(r["low"], m - far) for r, m in pairs] + list(include))
+        high = max([min(r["high"], m + far) for r, m in pairs] + list(include))
+        spans.append((low, high))
+    (near, whole) = ((high - low, low, high) for low, high in spans)
+    span, low, high = near if whole[0] > 1.5 * near[0] > 0 else whole
+    margin = max(0.06 * span, 0.05)
     return [low - margin, min(high + margin, max(at_most, high))]
 
 
@@ -356,7 +514,7 @@ def save_chart(chart: Chart, path: str | Path) -> Path:
         raise InputError(
             f"a chart's file must end in {', '.join(FORMATS)}, got {str(path)!r}; rename it"
         )
-    chart, options = _make_visible(chart), FORMATS[path.suffix.lower()]
+    chart, options = _complete(chart), FORMATS[path.suffix.lower()]
     with write_beside(path, "chart") as beside:
         if options["format"] == "html":
             beside.write_text(_make_page(chart, **options), encoding="utf-8")
@@ -382,9 +540,11 @@ def _make_svg(chart: Chart) -> str:
     return f'{tag} role="img"{end}{title}{rest}' if title else svg.getvalue()
 
 
-def _make_visible(chart: Chart) -> Chart:
-    """Write out in all texts what does not show: images cannot hold control codes."""
+def _complete(chart: Chart) -> Chart:
+    """Add the description, and write out in all texts what does not show: images cannot hold it."""
     spec = chart.to_dict(validate=False)
+    if not _describe(chart) and (about := describe(spec)):
+        chart, spec["description"] = chart.properties(description=about), about
     shown = make_all_visible(spec)
     return chart if shown == spec else type(chart).from_dict(shown, validate=False)
 
