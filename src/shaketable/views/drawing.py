@@ -55,6 +55,7 @@ POLICY = (
 _DEFAULT = alt.Scale()
 _LETTER = 6.8  # pixels of a letter of labels, on average
 _NAME_LETTERS, _LEGEND_LETTERS = 22, 40  # of a line of names beside an axis, and in a legend
+_COLUMN = 40  # pixels of a column of a matrix, at least
 _GOES_ON = "arrows: intervals go on"
 _RAMP = ((0x4F, 0x6F, 0xD8), (0xB8, 0x4C, 0x9E), (0xE8, 0x7A, 0x30))
 
@@ -237,15 +238,50 @@ def name_axis(names: Iterable[str], **options: Any) -> alt.Axis:
     return alt.Axis(labelExpr=wrap_labels(names, _NAME_LETTERS), **options)
 
 
+def size_axis(names: Sequence[str] = ()) -> alt.Axis:
+    """Axis of a matrix of sizes of noise; `names` are those below it, beside it they need none.
+
+    Names stand side by side if all fit into the narrowest columns, else they are turned. eps_min
+    stands apart (`mark_sizes`), and in a second line beside the matrix.
+    """
+    plain = {"grid": False, "domain": False, "ticks": False, "labelPadding": 6}
+    if not names:
+        return alt.Axis(**plain, labelExpr="reverse(split(datum.label, ' '))")
+    shown = [_split_size(name, len(_list_marked(names)) == 1)[0] for name in names]
+    wide = _LETTER * max(map(len, shown)) > _COLUMN
+    expr = f"({json.dumps(dict(zip(names, shown, strict=True)))})[datum.label] || datum.label"
+    return alt.Axis(**plain, labelExpr=expr, labelAngle=-45 if wide else 0)
+
+
+def mark_sizes(base: alt.Chart, names: Sequence[str]) -> list[alt.Chart]:
+    """Return the layer that writes eps_min above its column of a matrix, if it has one alone."""
+    if len(marked := _list_marked(names)) != 1:
+        return []
+    row = make_chart([{"train": marked[0], "text": _split_size(marked[0], True)[1]}])
+    text: alt.Chart = row.mark_text(baseline="bottom", y=-3)
+    return [text.encode(x=base.encoding.x, text="text:N")]
+
+
+def _list_marked(names: Iterable[str]) -> list[str]:
+    """Return names of sizes in units of eps_min, such as ``eps_min 0.01``."""
+    return [name for name in names if " " in name]
+
+
+def _split_size(name: str, apart: bool) -> tuple[str, str]:
+    mark, _, size = name.rpartition(" ")
+    return (size, mark) if apart else (name, "")
+
+
 def count_lines(names: Iterable[str]) -> int:
     """Return how many lines the longest name beside an axis has."""
     return max((len(_wrap_name(name, _NAME_LETTERS)) for name in names), default=1)
 
 
-def wrap_labels(names: Iterable[str], letters: int) -> Any:
+def wrap_labels(names: Iterable[str], letters: int, texts: Iterable[str] = ()) -> Any:
     """Return the expression that writes long names in several lines; undefined without any."""
-    lines = {name: _wrap_name(name, letters) for name in dict.fromkeys(names)}
-    long = {name: parts for name, parts in lines.items() if len(parts) > 1}
+    names = list(names)
+    lines = {n: _wrap_name(t, letters) for n, t in zip(names, texts or names, strict=True)}
+    long = {name: parts for name, parts in lines.items() if parts != [name]}
     return f"({json.dumps(long)})[datum.label] || datum.label" if long else alt.Undefined
 
 
@@ -344,16 +380,15 @@ def model_colour(names: Iterable[str], *, legend: bool = True) -> alt.Color:
     """One colour per model, the same in all charts of a page (`share_colours`)."""
     names = list(dict.fromkeys(names))
     scale = alt.Scale(domain=names, range=[*map(find_colour, find_places(names))])
-    return alt.Color("model:N", title=None, scale=scale, legend=make_legend(names, legend=legend))
+    return alt.Color("model:N", title=None, scale=scale, legend=make_legend(names) if legend else None)
 
 
-def make_legend(names: Sequence[str], *, legend: bool = True) -> alt.Legend | None:
-    """Legend with full names, in as many columns as fit."""
-    if not legend:
-        return None
-    wide = 34 + _LETTER * min(_LEGEND_LETTERS, max(map(len, names), default=0))
+def make_legend(names: Sequence[str], texts: Sequence[str] = ()) -> alt.Legend:
+    """Legend with full names, or with texts that stand for them, in as many columns as fit."""
+    texts = texts or names
+    wide = 34 + _LETTER * min(_LEGEND_LETTERS, max(map(len, texts), default=0))
     columns = alt.ExprRef(f"max(1, floor((width || {WIDTH}) / {wide:.0f}))")
-    return alt.Legend(columns=columns, labelExpr=wrap_labels(names, _LEGEND_LETTERS))
+    return alt.Legend(columns=columns, labelExpr=wrap_labels(names, _LEGEND_LETTERS, texts))
 
 
 def shape_like(colour: alt.Color) -> alt.Shape:

@@ -8,7 +8,7 @@ from helpers.pages import chart_rows
 from shaketable import metrics
 from shaketable.core.errors import InputError
 from shaketable.evaluation.records import Records
-from shaketable.findings.study.charts import convergence_chart, matrix_chart, tradeoff_chart
+from shaketable.findings.study.charts import draw_convergence, matrix_chart, tradeoff_chart
 
 
 def test_matrix_holds_every_cell_its_diagonal_and_the_best_of_each_row(
@@ -33,7 +33,8 @@ def test_tradeoff_shows_clean_accuracy_against_mscr(study_records: Records) -> N
 
 
 def test_convergence_ends_at_the_mean_of_all_runs(study_records: Records) -> None:
-    rows = [r for r in chart_rows(convergence_chart(find_subjects(study_records))) if "runs" in r]
+    panels = [p for s in find_subjects(study_records) for p in draw_convergence(s)]
+    rows = [r for panel in panels for r in chart_rows(panel) if "runs" in r]
     last = [r["value"] for r in rows if r["runs"] == 3]
     assert last == [
         100 * metrics.mscr(s).value for s in metrics.series(study_records) if s.at_eps_min
@@ -41,6 +42,6 @@ def test_convergence_ends_at_the_mean_of_all_runs(study_records: Records) -> Non
 
 
 def test_without_a_study_there_is_nothing_to_draw(noise_records: Records) -> None:
-    for draw in (matrix_chart, tradeoff_chart, convergence_chart):
+    for draw in (matrix_chart, tradeoff_chart):
         with pytest.raises(InputError, match="nothing to draw"):
             draw([s for s in find_subjects(noise_records) if s.is_study])

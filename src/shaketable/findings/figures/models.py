@@ -85,9 +85,8 @@ def _draw_lines(rows: Sequence[Row], title: str, y_title: str, *, at_most: float
         tooltip=make_tooltip(model="model", train="training noise", **VALUE_TIPS),
     )
     scale = alt.Scale(domain=drawing.find_domain(rows, at_most=at_most), nice=False)
-    bars, line, points = drawing.line_with_bars(base, title=y_title, scale=scale)
-    points = points.encode(shape=drawing.shape_like(colour))
-    return alt.layer(bars, line, points).properties(title=title, width=WIDTH, height=_LINES_HEIGHT)
+    layers = drawing.line_with_bars(base, title=y_title, scale=scale)
+    return alt.layer(*layers).properties(title=title, width=WIDTH, height=_LINES_HEIGHT)
 
 
 def _list_differences(first: Subject, second: Subject) -> list[Row]:
@@ -107,11 +106,10 @@ def _draw_differences(rows: Sequence[Row], title: str) -> Chart:
     """Differences as numbers, with more ink the larger they are."""
     trains = list(dict.fromkeys(row["train"] for row in rows))
     tests = list(dict.fromkeys(r["noise"] for r in sorted(rows, key=lambda r: float(r["epsilon"]))))
-    axis = alt.Axis(labelAngle=0, grid=False, domain=False, ticks=False, labelPadding=6)
     most = max(abs(row["value"]) for row in rows) or 1.0
     base = drawing.make_chart(rows).encode(
-        x=alt.X("train:O", title=_TRAINING, sort=trains, axis=axis),
-        y=alt.Y("noise:O", title="noise in test, epsilon", sort=tests, axis=axis),
+        x=alt.X("train:O", title=_TRAINING, sort=trains, axis=drawing.size_axis(trains)),
+        y=alt.Y("noise:O", title="noise in test, epsilon", sort=tests, axis=drawing.size_axis()),
         tooltip=make_tooltip(train="training noise", noise="test noise", **VALUE_TIPS),
     )
     shades = alt.Scale(
@@ -124,6 +122,7 @@ def _draw_differences(rows: Sequence[Row], title: str) -> Chart:
         base.mark_rect(opacity=0.6).encode(color=colour),
         base.transform_filter("datum.shown").mark_text(fontWeight="bold").encode(text="label:N"),
         base.transform_filter("!datum.shown").mark_text().encode(text="label:N"),
+        *drawing.mark_sizes(base, trains),
     )
     return alt.layer(*layers).properties(title=title, width=WIDTH, height=34 * len(tests))
 
@@ -311,12 +310,16 @@ def _draw_board(
 ) -> tuple[Chart, int, int]:
     """Return the panel of a suite, the number of arrows to better models, and that of all."""
     rows = [_make_row(score) for score in board.scores]
+    for row, place in zip(rows, drawing.find_places(r["model"] for r in rows), strict=True):
+        row["shape"] = drawing.find_shape(place)
     by_label = {row["model"]: row for row in rows}
     pairs = find_pairs(board.scores) if arrows is None else arrows
     for label in (label for pair in pairs for label in pair):
         if label not in by_label:
             raise unknown_name("model of an arrow", label, by_label)
-    ends = [{"low": row["clean_low"], "high": row["clean_high"]} for row in rows]
+    ends = [
+        {"value": row["clean"], "low": row["clean_low"], "high": row["clean_high"]} for row in rows
+    ]
     across, up = (_bound(drawing.find_domain(part, at_most=100)) for part in (ends, rows))
     frame = Frame(across, up, WIDTH, _ERRORS_HEIGHT)
     drawn = [_make_arrow(by_label[a], by_label[b], frame) for a, b in pairs]
@@ -356,7 +359,7 @@ def find_pairs(scores: Sequence[Score]) -> list[tuple[str, str]]:
 
 def _make_row(score: Score) -> Row:
     columns = make_columns(score.clean, "clean") | make_columns(score.mean)
-    return {"model": score.label, **columns, "shape": "circle"}
+    return {"model": score.label, **columns}
 
 
 def _make_arrow(start: Row, end: Row, frame: Frame) -> Row:

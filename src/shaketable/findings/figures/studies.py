@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from textwrap import wrap
 from typing import Any
 
 import altair as alt
@@ -187,9 +188,8 @@ def _make_row(label: str, place: int, series: Series) -> Row:
 def _draw_accuracy(rows: Sequence[Row], noise: str) -> Chart:
     scale = alt.Scale(domain=drawing.find_domain(rows, at_most=100), nice=False)
     base = _encode(rows)
-    bars, line, points = drawing.line_with_bars(base, title="accuracy, per cent", scale=scale)
-    points = points.encode(shape=drawing.shape_like(_make_colour(rows)))
-    return alt.layer(bars, line, points).properties(
+    layers = drawing.line_with_bars(base, title="accuracy, per cent", scale=scale)
+    return alt.layer(*layers).properties(
         title=f"a  Accuracy under {noise}", width=WIDTH, height=_HEIGHT
     )
 
@@ -291,17 +291,22 @@ def draw_convergence(found: Found, *, metric: str = "mscr") -> Chart:
     title = {"mscr": "MSCR", **TITLES}.get(name, name.replace("_", " "))
     about = f"{title} under {under}" if under else title
     charts = [
-        _draw_panel(
-            title, *place, [case for case, _ in entries], [r for _, rows in entries for r in rows]
+        panel
+        for (model, under), entries in panels.items()
+        for panel in _draw_panels(
+            f"mean {title}, per cent",
+            ", ".join(part for part in (model, under) if part and len(panels) > 1),
+            entries,
+            by_size=bool(model),
         )
-        for place, entries in panels.items()
     ]
     lines = [rows for entries in panels.values() for _, rows in entries]
     return drawing.compose_figure(
         charts,
         finding=_describe_convergence(about, lines),
-        about="Lines: means over the first runs; bands: their 95 % intervals. If a line still "
-        "moves at its end, more runs are needed.",
+        about="Lines: means over the first runs; bands: their 95 % intervals, of few runs they may "
+        "go on beyond the frame. If a line still moves at its end, more runs are needed.",
+        columns=1 if len(charts) == len(panels) else 3,
     )
 
 
@@ -331,16 +336,27 @@ def take_runs(source: Any, runs: int) -> Any:
     return replace(source, cells=tuple(cell for cell in source if cell.run in first))
 
 
-def _draw_panel(
-    metric: str, model: str, under: str, cases: Sequence[Case[Any]], rows: Sequence[Row]
-) -> Chart:
-    if model:  # by the size of the training noise, from weak to strong
-        ordered = sorted(cases, key=lambda case: case.first.train_epsilon or 0.0)
-        colour = drawing.train_colour(name_training(case.first) for case in ordered)
+def _draw_panels(
+    y_title: str,
+    about: str,
+    entries: Sequence[tuple[Case[Any], Sequence[Row]]],
+    *,
+    by_size: bool,
+) -> list[Chart]:
+    """Draw cases, those of one model from weak to strong training noise."""
+    if by_size:
+        entries = sorted(entries, key=lambda entry: entry[0].first.train_epsilon or 0.0)
+        colour = drawing.train_colour(name_training(case.first) for case, _ in entries)
     else:
-        colour = drawing.model_colour(case.label for case in cases)
-    title = ", ".join(part for part in (model, under) if part)
-    return draw_runs(rows, colour, title=to_one_line(title), y_title=f"mean {metric}, per cent")
+        colour = drawing.model_colour(case.label for case, _ in entries)
+    rows = [row for _, rows in entries for row in rows]
+    panels = draw_runs(rows, colour, y_title=y_title)
+    if not about:
+        return panels
+    return [
+        p.properties(title=wrap(to_one_line(f"{about}: {p.title}"), 30 if len(panels) > 1 else 90))
+        for p in panels
+    ]
 
 
 def _describe_convergence(metric: str, lines: Sequence[Sequence[Row]]) -> str:
