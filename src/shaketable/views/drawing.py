@@ -325,7 +325,7 @@ def horizontal_rule(y: float, *, scale: alt.Scale = _DEFAULT) -> alt.Chart:
 
 def make_tooltip(**titles: str) -> list[alt.Tooltip]:
     """Tooltip that shows the named fields under the given titles."""
-    text_fields = {"model", "train", "noise", "class", "group", "lowest", "highest"}
+    text_fields = {"model", "part", "train", "noise", "class", "group", "lowest", "highest"}
     return [
         alt.Tooltip(f"{name}:N", title=title)
         if name in text_fields

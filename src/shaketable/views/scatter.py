@@ -20,11 +20,12 @@ LETTER, LINE = 6.3, 14.0
 _ROOM = 96, 40  # pixels that "better in both" needs
 _MARK = 7.0  # pixels around a point that names keep out of
 _SIDES = ((1, -1), (-1, -1), (1, 1), (-1, 1), (0, -1), (0, 1), (1, 0), (-1, 0))
+_SIDES += ((1, -0.5), (-1, -0.5), (1, 0.5), (-1, 0.5))  # for those farther away
 _AWAY = (0, 4, 8, 13, 19, 26, 34, 44, 56, 70)  # pixels of names from the corners of their points
 _LEAD = 4.0  # pixels beyond which a line leads from a point to its name
-_STRANGER = 400.0  # square pixels that it costs if another point is closer to a name than its own
+_STRANGER = 0.3  # square pixels that it costs if another point is closer to a name than its own
 _RING = 5.0  # half the side of other marks
-_WIDTHS = (300.0, 420.0, 560.0, 760.0, 1100.0)  # of a chart, at which names are kept apart
+_WIDTHS = (270.0, 330.0, 420.0, 560.0, 760.0, 1100.0)  # of a chart, at which names are kept apart
 
 
 @dataclass(frozen=True)
@@ -175,19 +176,17 @@ def write_names(
         for f in frames
     ]
     sizes: dict[str, Any] = {"widths": widths, "height": frame.height, "taken": taken}
-    offsets, hidden = place_labels(places, texts, **sizes)
+    labels = place_labels(places, texts, **sizes)
     colour = drawing.model_colour(models, legend=False)
-    if hidden:
+    if any(label.hidden for label in labels) and len(set(models)) == len(points):
         numbers = [str(i + 1) for i in range(len(points))]
-        offsets, _ = place_labels(places, numbers, **sizes)
+        labels = place_labels(places, numbers, **sizes)
         keys = [f"{number}  {text}" for number, text in zip(numbers, texts, strict=True)]
-        if len(set(models)) == len(points):
-            colour.legend = drawing.make_legend(models, keys)
-            texts = numbers
+        colour.legend = drawing.make_legend(models, keys)
+        texts = numbers
     rows: list[Row] = [
-        {"x": x, "y": y, "text": text, "dx": dx, "dy": dy}
-        | dict(zip(("leads", "endx", "endy"), _lead((dx, dy), text), strict=True))
-        for (x, y, _), text, (dx, dy) in zip(points, texts, offsets, strict=True)
+        {"x": x, "y": y, "text": text, **_lead(label, text)}
+        for (x, y, _), text, label in zip(points, texts, labels, strict=True)
     ]
     base = drawing.make_chart(rows).encode(frame.x("x"), frame.y("y"))
     leaders = base.transform_filter("datum.leads").mark_rule(
@@ -218,11 +217,31 @@ def _box(centre: tuple[float, float], half: tuple[float, float]) -> tuple[float,
     return x - a, y - b, x + a, y + b
 
 
-def _lead(offset: tuple[float, float], text: str) -> tuple[bool, float, float]:
-    """Return whether a line leads to a name, and the corner of the name where it ends."""
+@dataclass(frozen=True)
+class Label:
+    """Where a name is written: its centre in pixels right of its point and below."""
+
+    dx: float
+    dy: float
+    strange: bool
+    """Whether another point is as close, at some width of the chart."""
+    hidden: bool
+    """Whether it covers something, or is outside."""
+
+
+def _lead(label: Label, text: str) -> Row:
+    """Return where a name is written, and whether and to where a line leads to it."""
     half = LETTER * len(text) / 2, LINE / 2
-    end = [float(np.clip(0, at - room, at + room)) for at, room in zip(offset, half, strict=True)]
-    return float(np.hypot(*end)) > 2**0.5 * _MARK + _LEAD, *end
+    at = np.array([label.dx, label.dy])
+    end = np.clip(0, at - half, at + half)
+    leads = label.strange or float(np.hypot(*end)) > 2**0.5 * _MARK + _LEAD
+    return {
+        "dx": label.dx,
+        "dy": label.dy,
+        "leads": leads,
+        "endx": round(float(end[0]), 2),
+        "endy": round(float(end[1]), 2),
+    }
 
 
 def place_labels(
@@ -232,13 +251,12 @@ def place_labels(
     widths: Sequence[float],
     height: float,
     taken: Sequence[Sequence[Sequence[float]]] = (),
-) -> tuple[list[tuple[float, float]], int]:
-    """Return the centre of every text from its point, in pixels right and down.
+) -> list[Label]:
+    """Return where every text is written.
 
     Texts are near their points, clear of points and other texts, and no other point is closer, at
     all widths of the chart. Places beside the corners of a point come first, since its error bars
-    leave to its sides. Where there is no room, the place that covers the least is taken; the number
-    of such texts is returned, too.
+    leave to its sides. Where there is no room, the place that covers the least is taken.
 
     Parameters
     ----------
@@ -253,8 +271,9 @@ def place_labels(
 
     Examples
     --------
-    >>> place_labels([[(50, 50), (52, 50)]], ["a", "b"], widths=[100], height=100)
-    ([(-10.15, -14.0), (10.15, -14.0)], 0)
+    >>> labels = place_labels([[(50, 50), (52, 50)]], ["a", "b"], widths=[100], height=100)
+    >>> [(label.dx, label.dy) for label in labels]
+    [(-10.15, -14.0), (10.15, -14.0)]
     """
     points = np.asarray(places, dtype=np.float64)  # (widths, points, 2)
     marks = np.concatenate([points - _MARK, points + _MARK], axis=2)
@@ -262,8 +281,7 @@ def place_labels(
     known = taken if taken and len(taken[0]) else np.empty((len(widths), 0, 4))
     marks = np.concatenate([marks, np.asarray(known, dtype=np.float64)], axis=1)
     written = np.empty((len(widths), 0, 4))
-    offsets: list[tuple[float, float]] = []
-    hidden = 0
+    labels: list[Label] = []
     for i, text in enumerate(texts):
         half = np.array([LETTER * len(text) / 2, LINE / 2])
         tries = np.array(
@@ -281,12 +299,13 @@ def place_labels(
         gaps[:, :, i] = np.inf
         strange = (gaps.min(axis=2) <= own).sum(axis=0)
         far = np.repeat(_AWAY, len(_SIDES))
-        blame = cover + outside.sum(axis=0) + _STRANGER * strange
-        best = int(np.round(blame + 0.1 * far * len(widths), 6).argmin())
+        hidden = cover + outside.sum(axis=0)
+        cost = hidden + _STRANGER * strange + 0.01 * far * len(widths)
+        best = int(np.round(cost, 6).argmin())
         written = np.concatenate([written, boxes[:, best, None]], axis=1)
-        offsets.append((round(float(tries[best, 0]), 2), round(float(tries[best, 1]), 2)))
-        hidden += bool(blame[best] > 1)
-    return offsets, hidden
+        dx, dy = (round(float(at), 2) for at in tries[best])
+        labels.append(Label(dx, dy, bool(strange[best]), bool(hidden[best] > 1)))
+    return labels
 
 
 def _overlap(first: FloatArray, second: FloatArray) -> FloatArray:
