@@ -43,7 +43,7 @@ FORMATS: Mapping[str, dict[str, Any]] = {
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a8820b", "#5a6ad0", "#767d88")
 """Colours that colour-blind readers can distinguish, on white and on black."""
 
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-left")
 """Shapes of points that go with `COLOURS`."""
 
 POLICY = (
@@ -410,7 +410,8 @@ def train_colour(levels: Iterable[str]) -> alt.Color:
         f"#{round(r):02x}{round(g):02x}{round(b):02x}" for r, g, b in zip(*mixed, strict=True)
     ]
     scale = alt.Scale(domain=domain, range=colours)
-    return alt.Color("train:O", title="noise in training, epsilon", scale=scale)
+    title, legend = "noise in training, epsilon", make_legend(domain)
+    return alt.Color("train:O", title=title, scale=scale, legend=legend)
 
 
 def find_domain(rows: Sequence[Row], *include: float, at_most: float = math.inf) -> list[float]:

@@ -12,6 +12,7 @@ from shaketable.core.errors import InputError, either
 from shaketable.core.spec import display_name, split_top_level
 from shaketable.findings.figures.registry import FIGURES, FigureKind
 from shaketable.findings.mce.finding import SuiteErrors
+from shaketable.findings.mce.numbers import mean_error_difference
 from shaketable.findings.mce.scores import Score, Scoreboard
 from shaketable.findings.mscr.charts import VALUE_TIPS, make_mscr_rows, make_row
 from shaketable.findings.mscr.numbers import estimate_accuracy_difference, mscr_difference
@@ -19,6 +20,7 @@ from shaketable.findings.results import Found, as_results
 from shaketable.findings.series import Series, meets_same_noise
 from shaketable.findings.study.charts import draw_tradeoff as draw_panels
 from shaketable.findings.subjects import Subject, choose_reference
+from shaketable.findings.suite_results import meets_same_suite
 from shaketable.views import drawing
 from shaketable.views.drawing import COLOURS, WIDTH, Chart, Row, make_columns, make_tooltip
 from shaketable.views.scatter import Frame, draw_points
@@ -274,22 +276,39 @@ def draw_errors(
     """
     finding = as_results(found).findings.get("mce")
     boards = _choose_boards(finding, metric)
-    panels, counts = [], [0, 0]
+    panels, drawn, shown = [], list[Row](), 0
     for board in boards:
-        panel, better, pairs = _draw_board(board, arrows)
+        panel, pairs = _draw_board(board, arrows)
         panels.append(panel)
-        counts = [counts[0] + better, counts[1] + pairs]
+        drawn += pairs
+        shown += sum(_improves(board, arrow) for arrow in pairs if arrow["better"])
     name = boards[0].scores[0].metric if len(boards) == 1 else "the mean error"
-    if counts[1]:
-        text = f"{counts[0]} of {counts[1]} arrows improve both clean error and {name}."
+    if drawn:
+        better = sum(arrow["better"] for arrow in drawn)
+        text = f"{better} of {len(drawn)} arrows improve both clean error and {name}"
+        text += f", {shown} of them shown." if better else "."
     else:
         text = f"Clean error and {name} of {len(boards[0].scores)} models."
     return drawing.compose_figure(
         panels,
         finding=text,
         about="Errors in per cent; lower left is better. Bars: 95 % intervals. Arrows join models "
-        "that differ in their training: solid where both errors fall, dashed otherwise.",
+        "that differ in their training: solid where both errors fall, dashed otherwise. Shown: both "
+        "paired differences have 95 % intervals that leave out 0.",
     )
+
+
+def _improves(board: Scoreboard, arrow: Row) -> bool:
+    """Whether an arrow lowers both errors beyond chance."""
+    start, end = (
+        next(score.result for score in board.scores if score.label == arrow[name])
+        for name in ("from", "to")
+    )
+    if not meets_same_suite(start, end):
+        return False
+    cleans = (end.series[0].on_clean, start.series[0].on_clean)
+    accuracy = estimate_accuracy_difference(*cleans)
+    return accuracy.low > 0 and mean_error_difference(start, end).low > 0
 
 
 def _choose_boards(finding: object, metric: str) -> list[Scoreboard]:
@@ -307,8 +326,8 @@ def _choose_boards(finding: object, metric: str) -> list[Scoreboard]:
 
 def _draw_board(
     board: Scoreboard, arrows: Sequence[tuple[str, str]] | None
-) -> tuple[Chart, int, int]:
-    """Return the panel of a suite, the number of arrows to better models, and that of all."""
+) -> tuple[Chart, list[Row]]:
+    """Return the panel of a suite, and its arrows."""
     rows = [_make_row(score) for score in board.scores]
     for row, place in zip(rows, drawing.find_places(r["model"] for r in rows), strict=True):
         row["shape"] = drawing.find_shape(place)
@@ -322,7 +341,9 @@ def _draw_board(
     ]
     across, up = (_bound(drawing.find_domain(part, at_most=100)) for part in (ends, rows))
     frame = Frame(across, up, WIDTH, _ERRORS_HEIGHT)
-    drawn = [_make_arrow(by_label[a], by_label[b], frame) for a, b in pairs]
+    drawn = [
+        _make_arrow(by_label[a], by_label[b], frame) | {"from": a, "to": b} for a, b in pairs
+    ]
     metric = board.scores[0].metric
     tooltip = make_tooltip(model="model", clean="clean error, %", **_VALUE)
     points = draw_points(
@@ -335,8 +356,7 @@ def _draw_board(
     )
     title = to_one_line(f"{metric} on {board.data}, suite {board.suite.name}")
     chart = alt.layer(*(_draw_arrows(drawn, frame) if drawn else ()), *points)
-    better = sum(arrow["better"] for arrow in drawn)
-    return chart.properties(title=title, width=WIDTH, height=_ERRORS_HEIGHT), better, len(drawn)
+    return chart.properties(title=title, width=WIDTH, height=_ERRORS_HEIGHT), drawn
 
 
 def _bound(domain: Sequence[float]) -> list[float]:

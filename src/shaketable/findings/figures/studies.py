@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 from textwrap import wrap
 from typing import Any
 
@@ -24,6 +25,7 @@ from shaketable.findings.requirements.quantities import QUANTITIES, Case, Quanti
 from shaketable.findings.results import Found, as_results
 from shaketable.findings.series import Series
 from shaketable.findings.study.charts import choose_run_counts, draw_matrix, draw_runs
+from shaketable.findings.study.numbers import list_optima
 from shaketable.findings.subjects import Subject, distinguish, list_training_facts, name_noise
 from shaketable.findings.suite_results import SuiteResult
 from shaketable.views import drawing
@@ -68,23 +70,19 @@ def draw_optima(found: Found) -> Chart:
         panels,
         finding=" ".join(map(_describe_optima, subjects)),
         about="Accuracy in per cent, mean over runs. Dots and bold numbers: the best training "
-        "noise for each test noise, as measured; outlined: the same noise in training and test.",
+        "noise for each test noise, as measured; outlined: the same noise in training and test. "
+        "Shown: with 95 % confidence for all differences of a matrix together.",
     )
 
 
 def _describe_optima(subject: Subject) -> str:
-    """Say on which side of the diagonal the best training noise of every test noise lies."""
-    best: dict[float, tuple[float, float, float]] = {}
-    for s in subject.all_series:
-        test, train = s.first.epsilon, s.first.train_epsilon
-        if test is not None and train is not None:  # of equal ones, the closest to the diagonal
-            entry = s.accuracy.value, -abs(train - test), train
-            best[test] = max(best.get(test, entry), entry)
-    sides = [(train > test) - (train < test) for test, (*_, train) in best.items()]
+    """Say on which side of the diagonal the best training noise is shown to lie."""
+    positions = [optimum.position for optimum in list_optima(subject)]
+    open_ones = len(positions) - positions.count("above") - positions.count("below")
     return (
-        f"{subject.label}: the best training noise is stronger than the test noise for "
-        f"{sides.count(1)} of {len(sides)} sizes, weaker for {sides.count(-1)}, equal for "
-        f"{sides.count(0)}."
+        f"{subject.label}: the best training noise is shown to be stronger than the test noise for "
+        f"{positions.count('above')} of {len(positions)} sizes, weaker for "
+        f"{positions.count('below')}; for {open_ones} it is open."
     )
 
 
@@ -290,12 +288,14 @@ def draw_convergence(found: Found, *, metric: str = "mscr") -> Chart:
         )
     title = {"mscr": "MSCR", **TITLES}.get(name, name.replace("_", " "))
     about = f"{title} under {under}" if under else title
+    places = (dict.fromkeys(parts) for parts in zip(*panels, strict=True))
+    differ = [len(parts) > 1 for parts in places]  # models, and corruptions
     charts = [
         panel
         for (model, under), entries in panels.items()
         for panel in _draw_panels(
             f"mean {title}, per cent",
-            ", ".join(part for part in (model, under) if part and len(panels) > 1),
+            ", ".join(compress((model, under), differ)),
             entries,
             by_size=bool(model),
         )
