@@ -196,12 +196,13 @@ def test_distances_are_those_of_the_noise_also_where_the_image_is_cut(spec):
 
 def test_sizes_of_a_corruption_stand_in_a_row_and_severities_below_each_other() -> None:
     x = np.full((1, 8, 8, 3), 0.5)
-    specs = ["brightness(1)", "brightness(2)", "brightness(3)", "contrast(1)", "contrast(3)"]
+    names = [("brightness", 1), ("brightness", 2), ("brightness", 3), ("contrast", 1)]
+    specs = [f"{name}({size}, 8px)" for name, size in [*names, ("contrast", 3)]]
     shown = gallery(x, specs)
     (block,) = (b for b in shown.blocks() if isinstance(b, Images))
     names = [p and p.note.partition(":")[0] for p in block.pictures]
     assert block.columns == 3
-    assert names == ["original", None, None, *specs[:3], "contrast(1)", None, "contrast(3)"]
+    assert names == ["original", None, None, *specs[:3], specs[3], None, specs[4]]
     sheet = shown.sheet()
     tile = 8 * 16 + 8
     assert sheet.shape == (3 * tile + 8, 3 * tile + 8, 3)

@@ -31,7 +31,9 @@ class Text:
         """Whether the boxes of two texts overlap, turned ones too (separating axes)."""
         for a in (self.corners, other.corners):
             for edge in np.diff(a[:3], axis=0):
-                spans = [np.sort(corners @ edge)[[0, -1]] for corners in (self.corners, other.corners)]
+                spans = [
+                    np.sort(corners @ edge)[[0, -1]] for corners in (self.corners, other.corners)
+                ]
                 slack = 0.5 * np.linalg.norm(edge)
                 if spans[0][1] <= spans[1][0] + slack or spans[1][1] <= spans[0][0] + slack:
                     return False

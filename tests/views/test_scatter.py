@@ -36,7 +36,7 @@ def test_every_name_is_nearest_to_its_own_point_or_a_line_leads_to_it(crowd):
     xy = 50 + crowd * rng.uniform(-40, 40, (9, 2))
     points = [(x, y, f"net {i}") for i, (x, y) in enumerate(xy.tolist())]
     _, layers = write_names([name for *_, name in points], points, FRAME)
-    rows = [row for row in drawing.alt.layer(*layers).to_dict()["datasets"].values()][0]
+    rows = next(iter(drawing.alt.layer(*layers).to_dict()["datasets"].values()))
     for width in (270, 620, 1100):
         frame = Frame((0, 100), (0, 100), width, 400)
         places = np.array([frame.to_pixels(x, y) for x, y, _ in points])

@@ -79,38 +79,37 @@ class Gallery:
 
     def blocks(self) -> list[Block]:
         """Return the images, each with its distance from the original."""
-        grid = self._arrange()
-        columns = len(grid[0])
-        original, *_ = shown = [p and p.show() for line in grid for p in line]
-        assert original is not None
-        if columns > _MAX_COLUMNS:
-            shown, columns = [picture for picture in shown if picture], 0
-        return [
-            Heading("", "images"),
-            Images(shown, _DISTANCES, beneath=original.address, columns=columns),
-        ]
+        grid = self._arrange_ladders()
+        columns = len(grid[0]) if grid else 0
+        places = [picture for line in grid for picture in line]
+        if not 0 < columns <= _MAX_COLUMNS:
+            places, columns = [*self.pictures], 0
+        shown = [None if picture is None else picture.show() for picture in places]
+        beneath = shown[0].address if shown[0] else ""
+        return [Heading("", "images"), Images(shown, _DISTANCES, beneath=beneath, columns=columns)]
 
-    def _arrange(self) -> list[list[Picture | None]]:
-        """Return rows of the same length: the original, then one row per ladder, by size.
+    def _arrange_ladders(self) -> list[list[Picture | None]]:
+        """Return rows of the same length: the original, then one row per corruption, by size.
 
-        Where ladders have the same sizes, such as severities, they stand below each other. Without
-        ladders, pictures follow each other.
+        Where corruptions have the same sizes, such as severities, these stand below each other.
+        Without several corruptions of several sizes there are no rows.
         """
         original, *corrupted = self.pictures
         ladders: dict[str, dict[float, Picture]] = {}
         for picture in corrupted:
             ladders.setdefault(picture.ladder, {})[picture.size] = picture
         longest = max(map(len, ladders.values()), default=0)
-        if longest < 2 or sum(map(len, ladders.values())) < len(corrupted):
-            columns = min(_COLUMNS, len(self.pictures))
-            places: list[Picture | None] = [*self.pictures]
-            places += [None] * (-len(places) % columns)
-            return [places[i : i + columns] for i in range(0, len(places), columns)]
+        if len(ladders) < 2 or longest < 2 or sum(map(len, ladders.values())) < len(corrupted):
+            return []
         sizes = sorted({size for ladder in ladders.values() for size in ladder})
-        rows: list[list[Picture | None]] = [[original]]
-        for ladder in ladders.values():
-            by_size = len(sizes) == longest
-            rows.append([ladder.get(s) for s in (sizes if by_size else sorted(ladder))])
+        by_size = len(sizes) == longest
+        rows: list[list[Picture | None]] = [
+            [original],
+            *(
+                [by.get(size) for size in (sizes if by_size else sorted(by))]
+                for by in ladders.values()
+            ),
+        ]
         return [row + [None] * (longest - len(row)) for row in rows]
 
     def sheet(self) -> Array:
@@ -118,7 +117,10 @@ class Gallery:
 
         One row per corruption with its sizes, else rows of seven.
         """
-        grid = self._arrange()
+        columns = min(_COLUMNS, len(self.pictures))
+        flowing = range(0, len(self.pictures), columns)
+        grid = self._arrange_ladders()
+        grid = grid or [[*self.pictures[i : i + columns]] for i in flowing]
         first = self.pictures[0].image
         height, width, channels = first.reshape(*first.shape[:2], -1).shape
         times = math.ceil(MIN_WIDTH / width)

@@ -73,7 +73,7 @@ def _write_numbers(rows: Sequence[Mapping[str, Any]], field: str) -> str:
     several = [n for n in _GROUPS if len({row.get(n) for row in rows}) > 1]
     by = next(iter([*several, *(n for n in _GROUPS if n in rows[0])]), None)
     names = list(dict.fromkeys(row[by] for row in rows if by in row)) if by else []
-    if 0 < len(names) <= _FEW:
+    if by and 0 < len(names) <= _FEW:
         spans = ([row[field] for row in rows if row.get(by) == name] for name in names)
         return ", ".join(f"{n} {_write_span(s)}" for n, s in zip(names, spans, strict=True))
     low, high = (pick(rows, key=lambda row: float(row[field])) for pick in (min, max))

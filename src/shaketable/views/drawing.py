@@ -56,6 +56,7 @@ _DEFAULT = alt.Scale()
 _LETTER = 6.8  # pixels of a letter of labels, on average
 _NAME_LETTERS, _LEGEND_LETTERS = 22, 40  # of a line of names beside an axis, and in a legend
 _COLUMN = 40  # pixels of a column of a matrix, at least
+_EPS_MIN_SHARE = 0.2  # of the width of a narrow chart, which the word eps_min needs
 _GOES_ON = "arrows: intervals go on"
 _RAMP = ((0x4F, 0x6F, 0xD8), (0xB8, 0x4C, 0x9E), (0xE8, 0x7A, 0x30))
 
@@ -191,15 +192,24 @@ def draw_arrows(
     first, last = known["domain"]
     start, end = ends
     rows = cast("dict[str, Sequence[Row]]", base.data)["values"]
-    shapes = ("triangle-left", "triangle-right") if channel == "x" else ("triangle-down", "triangle")
-    sides = (start, "<", min(first, last)), (end, ">", max(first, last))
+    shapes = (
+        ("triangle-left", "triangle-right") if channel == "x" else ("triangle-down", "triangle")
+    )
+    low, high = min(first, last), max(first, last)
+    beyond = (
+        (f"datum.{start} < {low}", low, any(row[start] < low for row in rows)),
+        (f"datum.{end} > {high}", high, any(row[end] > high for row in rows)),
+    )
+    if not any(has_any for *_, has_any in beyond):
+        return [], title
+    title = f"{title} ({_GOES_ON})"
     arrows = []
-    for (field, sign, at), shape in zip(sides, shapes, strict=True):
-        if any(row[field] < at if sign == "<" else row[field] > at for row in rows):
+    for (which, at, has_any), shape in zip(beyond, shapes, strict=True):
+        if has_any:
             place = {"x": alt.XDatum, "y": alt.YDatum}[channel](at, title=title, scale=scale)
-            beyond = base.transform_filter(f"datum.{field} {sign} {at}")
-            arrows.append(beyond.mark_point(filled=True, shape=shape, size=60).encode(place))
-    return arrows, f"{title} ({_GOES_ON})" if arrows else title
+            mark = base.transform_filter(which).mark_point(filled=True, shape=shape, size=60)
+            arrows.append(mark.encode(place))
+    return arrows, title
 
 
 def _find_shape(base: alt.Chart) -> dict[str, alt.Shape]:
@@ -244,7 +254,7 @@ def size_axis(names: Sequence[str] = ()) -> alt.Axis:
     Names stand side by side if all fit into the narrowest columns, else they are turned. eps_min
     stands apart (`mark_sizes`), and in a second line beside the matrix.
     """
-    plain = {"grid": False, "domain": False, "ticks": False, "labelPadding": 6}
+    plain: dict[str, Any] = {"grid": False, "domain": False, "ticks": False, "labelPadding": 6}
     if not names:
         return alt.Axis(**plain, labelExpr="reverse(split(datum.label, ' '))")
     shown = [_split_size(name, len(_list_marked(names)) == 1)[0] for name in names]
@@ -272,9 +282,14 @@ def _split_size(name: str, apart: bool) -> tuple[str, str]:
     return (size, mark) if apart else (name, "")
 
 
-def count_lines(names: Iterable[str]) -> int:
-    """Return how many lines the longest name beside an axis has."""
-    return max((len(_wrap_name(name, _NAME_LETTERS)) for name in names), default=1)
+def find_height(names: Sequence[str], dots: int) -> int:
+    """Return the height of a chart with a row for each name, of one or several lines, and dots.
+
+    >>> find_height(["a", "b"], 2)
+    96
+    """
+    lines = max((len(_wrap_name(name, _NAME_LETTERS)) for name in names), default=1)
+    return 20 + len(names) * max(14 + 12 * dots, 6 + 14 * lines)
 
 
 def wrap_labels(names: Iterable[str], letters: int, texts: Iterable[str] = ()) -> Any:
@@ -295,10 +310,8 @@ def _wrap_name(name: str, letters: int) -> list[str]:
     for part in parts:
         if len(lines[-1]) + len(part) > letters and lines[-1]:
             lines.append("")
-        while len(part) > letters:
-            lines[-1:] = [part[:letters], ""]
-            part = part[letters:]
-        lines[-1] += part
+        pieces = [part[i : i + letters] for i in range(0, len(part), letters)]
+        lines[-1:] = [lines[-1] + "".join(pieces[:1]), *pieces[1:]]
     return [line.strip() for line in lines if line.strip()] or [name]
 
 
@@ -311,10 +324,24 @@ def vertical_rule(
     """
     known = [x, *among]
     share = (x - min(known)) / ((max(known) - min(known)) or 1)
-    align = "center" if len(known) == 1 or 0.1 < share < 0.9 else "left" if share < 0.5 else "right"
+    align: Literal["left", "center", "right"] = "center"
+    if len(known) > 1 and not 0.1 < share < 0.9:
+        align = "left" if share < 0.5 else "right"
     row = make_chart([{"at": x, "text": text}]).encode(alt.X("at:Q", scale=scale))
     label = row.mark_text(align=align, baseline="bottom", dy=-3, y=0).encode(text="text:N")
     return alt.layer(row.mark_rule(style="reference"), label)
+
+
+def mark_eps_min(values: Iterable[float], among: Sequence[float]) -> list[Chart]:
+    """Vertical lines at every eps_min of an axis with other values; words do not collide."""
+    known = sorted(set(values))
+    room = _EPS_MIN_SHARE * (max([*known, *among]) - min([*known, *among])) if known else 0.0
+    marks, last = [], -math.inf
+    for value in known:
+        named = value - last > room
+        last = value if named else last
+        marks.append(vertical_rule(value, "eps_min" if named else "", among=[*known, *among]))
+    return marks
 
 
 def horizontal_rule(y: float, *, scale: alt.Scale = _DEFAULT) -> alt.Chart:
@@ -380,7 +407,9 @@ def model_colour(names: Iterable[str], *, legend: bool = True) -> alt.Color:
     """One colour per model, the same in all charts of a page (`share_colours`)."""
     names = list(dict.fromkeys(names))
     scale = alt.Scale(domain=names, range=[*map(find_colour, find_places(names))])
-    return alt.Color("model:N", title=None, scale=scale, legend=make_legend(names) if legend else None)
+    return alt.Color(
+        "model:N", title=None, scale=scale, legend=make_legend(names) if legend else None
+    )
 
 
 def make_legend(names: Sequence[str], texts: Sequence[str] = ()) -> alt.Legend:
@@ -392,7 +421,7 @@ def make_legend(names: Sequence[str], texts: Sequence[str] = ()) -> alt.Legend:
 
 
 def shape_like(colour: alt.Color) -> alt.Shape:
-    """One shape per colour of `model_colour` or `train_colour`, for readers who see no colours."""
+    """One shape per colour, for readers who see no colours."""
     known: Any = colour.to_dict()
     names, field = known["scale"]["domain"], str(colour.shorthand).partition(":")[0]
     places = find_places(names) if field == "model" else range(len(names))
@@ -403,15 +432,23 @@ def shape_like(colour: alt.Color) -> alt.Shape:
 
 def train_colour(levels: Iterable[str]) -> alt.Color:
     """Colours along a ramp, from weak to strong training noise, in the given order."""
-    domain = list(dict.fromkeys(levels))
+    return _ramp_colour("train:O", levels, "noise in training, epsilon")
+
+
+def noise_colour(names: Iterable[str]) -> alt.Color:
+    """Colours along a ramp for test noises of one model: its own colour cannot tell them apart."""
+    return _ramp_colour("noise:N", names, None)
+
+
+def _ramp_colour(field: str, names: Iterable[str], title: str | None) -> alt.Color:
+    domain = list(dict.fromkeys(names))
     at = np.linspace(0, len(_RAMP) - 1, max(2, len(domain)))[: len(domain)]
     mixed = [np.interp(at, range(len(_RAMP)), channel) for channel in zip(*_RAMP, strict=True)]
     colours = [
         f"#{round(r):02x}{round(g):02x}{round(b):02x}" for r, g, b in zip(*mixed, strict=True)
     ]
     scale = alt.Scale(domain=domain, range=colours)
-    title, legend = "noise in training, epsilon", make_legend(domain)
-    return alt.Color("train:O", title=title, scale=scale, legend=legend)
+    return alt.Color(field, title=title, scale=scale, legend=make_legend(domain))
 
 
 def find_domain(rows: Sequence[Row], *include: float, at_most: float = math.inf) -> list[float]:

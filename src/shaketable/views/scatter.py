@@ -19,8 +19,11 @@ LETTER, LINE = 6.3, 14.0
 
 _ROOM = 96, 40  # pixels that "better in both" needs
 _MARK = 7.0  # pixels around a point that names keep out of
-_SIDES = ((1, -1), (-1, -1), (1, 1), (-1, 1), (0, -1), (0, 1), (1, 0), (-1, 0))
-_SIDES += ((1, -0.5), (-1, -0.5), (1, 0.5), (-1, 0.5))  # for those farther away
+_CORNERS = ((1, -1), (-1, -1), (1, 1), (-1, 1), (0, -1), (0, 1), (1, 0), (-1, 0))
+_SIDES: Sequence[tuple[float, float]] = (
+    *_CORNERS,  # and for names farther away:
+    *((1, -0.5), (-1, -0.5), (1, 0.5), (-1, 0.5)),
+)
 _AWAY = (0, 4, 8, 13, 19, 26, 34, 44, 56, 70)  # pixels of names from the corners of their points
 _LEAD = 4.0  # pixels beyond which a line leads from a point to its name
 _STRANGER = 0.3  # square pixels that it costs if another point is closer to a name than its own
@@ -182,7 +185,7 @@ def write_names(
         numbers = [str(i + 1) for i in range(len(points))]
         labels = place_labels(places, numbers, **sizes)
         keys = [f"{number}  {text}" for number, text in zip(numbers, texts, strict=True)]
-        colour.legend = drawing.make_legend(models, keys)
+        colour = colour.legend(drawing.make_legend(models, keys))
         texts = numbers
     rows: list[Row] = [
         {"x": x, "y": y, "text": text, **_lead(label, text)}
@@ -293,7 +296,9 @@ def place_labels(
         cover = _overlap(boxes[:, :, None], others[:, None]).sum(axis=(0, 2))
         outside = 4 * half.prod() - _overlap(boxes, limits)
         gaps = np.hypot(
-            *np.maximum(0, np.abs(points[:, None] - centres[:, :, None]) - half).transpose(3, 0, 1, 2)
+            *np.maximum(0, np.abs(points[:, None] - centres[:, :, None]) - half).transpose(
+                3, 0, 1, 2
+            )
         )
         own = gaps[:, :, i].copy()
         gaps[:, :, i] = np.inf
@@ -310,6 +315,8 @@ def place_labels(
 
 def _overlap(first: FloatArray, second: FloatArray) -> FloatArray:
     """Area that boxes have in common; the last axis is left, top, right and bottom."""
-    sides = np.minimum(first[..., 2:], second[..., 2:]) - np.maximum(first[..., :2], second[..., :2])
+    sides = np.minimum(first[..., 2:], second[..., 2:]) - np.maximum(
+        first[..., :2], second[..., :2]
+    )
     area: FloatArray = np.maximum(0.0, sides).prod(axis=-1)
     return area

@@ -33,8 +33,13 @@ def _draw_panel(confusion: Confusion) -> Chart:
         drawing.make_chart(rows)
         .mark_rect()
         .encode(
-            x=alt.X("answer:N", sort=answered, title="answer"),
-            y=alt.Y("true:N", sort=confusion.labels, title="true class"),
+            x=alt.X("answer:N", sort=answered, title="answer", axis=drawing.name_axis(answered)),
+            y=alt.Y(
+                "true:N",
+                sort=confusion.labels,
+                title="true class",
+                axis=drawing.name_axis(confusion.labels),
+            ),
             color=alt.Color(
                 "share:Q",
                 title="share, %",

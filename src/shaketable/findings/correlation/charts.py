@@ -37,7 +37,8 @@ def _draw(correlation: Correlation) -> Chart:
     ]
     first, second = name_metric(correlation.first), name_metric(correlation.second)
     ends = [{"value": r["x"], "low": r["x_low"], "high": r["x_high"]} for r in rows]
-    frame = Frame(*map(drawing.find_domain, (ends, rows)), drawing.WIDTH, HEIGHT)
+    across, up = drawing.find_domain(ends), drawing.find_domain(rows)
+    frame = Frame(across, up, drawing.WIDTH, HEIGHT)
     layers = draw_points(
         rows,
         frame,

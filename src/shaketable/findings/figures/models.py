@@ -293,7 +293,7 @@ def draw_errors(
         panels,
         finding=text,
         about="Errors in per cent; lower left is better. Bars: 95 % intervals. Arrows join models "
-        "that differ in their training: solid where both errors fall, dashed otherwise. Shown: both "
+        "that differ in their training: solid where both errors fall, else dashed. Shown: both "
         "paired differences have 95 % intervals that leave out 0.",
     )
 
@@ -341,9 +341,7 @@ def _draw_board(
     ]
     across, up = (_bound(drawing.find_domain(part, at_most=100)) for part in (ends, rows))
     frame = Frame(across, up, WIDTH, _ERRORS_HEIGHT)
-    drawn = [
-        _make_arrow(by_label[a], by_label[b], frame) | {"from": a, "to": b} for a, b in pairs
-    ]
+    drawn = [_make_arrow(by_label[a], by_label[b], frame) | {"from": a, "to": b} for a, b in pairs]
     metric = board.scores[0].metric
     tooltip = make_tooltip(model="model", clean="clean error, %", **_VALUE)
     points = draw_points(

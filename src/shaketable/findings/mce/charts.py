@@ -34,7 +34,7 @@ def means_chart(board: Scoreboard) -> Chart:
         tooltip=make_tooltip(model="model", noise="noise", **_VALUE),
     )
     clean = _draw_clean_rules(board).encode(x=alt.X("value:Q", scale=scale))
-    height = len(drawing.list_distinct(rows, "noise")) * (18 + 12 * len(board.scores))
+    height = drawing.find_height(drawing.list_distinct(rows, "noise"), len(board.scores))
     panel = alt.layer(clean, *dots).properties(height=height)
     return drawing.stack_panels([panel], title=f"{title}, {about}")
 

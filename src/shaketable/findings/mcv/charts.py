@@ -82,7 +82,7 @@ def effects_chart(board: MCVBoard) -> Chart:
         scale=scale,
         tooltip=make_tooltip(model="model", noise="factor", **tips),
     )
-    height = len(drawing.list_distinct(rows, "noise")) * (14 + 10 * len(board.results))
+    height = drawing.find_height(drawing.list_distinct(rows, "noise"), len(board.results))
     zero = drawing.vertical_rule(0.0, scale=scale)
     panel = alt.layer(zero, *dots).properties(height=height)
     return drawing.stack_panels([panel], title="What every factor costs")

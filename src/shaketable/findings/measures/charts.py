@@ -40,8 +40,7 @@ def _draw_panel(found: Measures, name: str) -> Chart | None:
         ),
         legend=False,
     )
-    lines = len({row["noise"] for row in rows})
-    height = 20 + lines * (14 + 12 * len(found.models))
+    height = drawing.find_height(drawing.list_distinct(rows, "noise"), len(found.models))
     title = values[0][1].title
     return drawing.finish_chart(alt.layer(*dots).properties(height=height, title=title))
 

@@ -59,14 +59,14 @@ def draw_tradeoff(
     if not rows:
         return []
     base = rows[baseline]
-    ends = [
-        {"value": r["clean"], "low": r["clean_low"], "high": r["clean_high"]} for r in rows
-    ]
+    ends = [{"value": r["clean"], "low": r["clean_low"], "high": r["clean_high"]} for r in rows]
     frame = Frame(drawing.find_domain(ends, at_most=100), drawing.find_domain(rows), WIDTH, HEIGHT)
     points = [r | {"shape": "square" if r is base else "circle"} for r in rows]
     line = drawing.make_chart(points).mark_line(opacity=0.5)
     colour = drawing.model_colour((r["model"] for r in rows), legend=False)
-    joined = [line.encode(frame.x("clean"), frame.y("value"), color=colour, order="train_epsilon:Q")]
+    joined = [
+        line.encode(frame.x("clean"), frame.y("value"), color=colour, order="train_epsilon:Q")
+    ]
     layers = (
         *draw_quadrant(frame, base["clean"], base["value"]),
         *(joined if base["train_epsilon"] is not None else ()),
@@ -144,10 +144,9 @@ def draw_runs(rows: Sequence[Row], colour: alt.Color, *, y_title: str) -> list[C
     """
     field = str(colour.shorthand).partition(":")[0]
     names = drawing.list_distinct(rows, field)
-    plain = colour.copy()
-    plain.legend = None
+    plain = colour.legend(None)
     width, height = (WIDTH, HEIGHT) if len(names) == 1 else (_SMALL, _SMALL_HEIGHT)
-    panels = []
+    panels: list[Chart] = []
     for name in names:
         own = [row for row in rows if row[field] == name]
         panel = _draw_runs(own, rows, plain, y_title=y_title)
@@ -157,7 +156,7 @@ def draw_runs(rows: Sequence[Row], colour: alt.Color, *, y_title: str) -> list[C
 
 def _draw_runs(
     rows: Sequence[Row], together: Sequence[Row], colour: alt.Color, *, y_title: str
-) -> alt.LayerChart:
+) -> Chart:
     """Draw some lines on the scale of all; the wide intervals of few runs go beyond it."""
     last = max(row["runs"] for row in together)
     steps = sorted({row["runs"] for row in rows})
