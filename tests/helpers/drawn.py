@@ -58,11 +58,12 @@ class Scene:
         ]
 
     def find_cut(self) -> list[str]:
-        """Return texts that reach beyond the sides of the image."""
+        """Return texts that reach beyond the image."""
+        size = np.array([self.width, self.height])
         return [
             t.text
             for t in self.texts
-            if t.corners[:, 0].min() < -1 or t.corners[:, 0].max() > self.width + 1
+            if (t.corners.min(axis=0) < -1).any() or (t.corners.max(axis=0) > size + 1).any()
         ]
 
 
@@ -77,8 +78,22 @@ def draw_block(block: Block, width: int) -> list[Scene]:
         own = {} if figure.own_size else fit
         spec = {"$schema": drawing.alt.SCHEMA_URL, **figure.spec, **own}
         legend = {**drawing.THEME["legend"], "disable": bool(block.title)}
-        scenes.append(draw_spec(spec | {"config": {**drawing.THEME, "legend": legend}}))
+        spec = _fit_legends(spec, wide) | {"config": {**drawing.THEME, "legend": legend}}
+        scenes.append(draw_spec(spec))
     return scenes
+
+
+def _fit_legends(part: Any, width: int) -> Any:
+    """Change the columns of legends as the script of a page does."""
+    if isinstance(part, list):
+        return [_fit_legends(each, width) for each in part]
+    if not isinstance(part, dict):
+        return part
+    part = {key: _fit_legends(each, width) for key, each in part.items()}
+    if isinstance(legend := part.get("legend"), dict) and "columns" in legend:
+        columns = max(1, int(legend["columns"] * (width - 60) / drawing.WIDTH))
+        part["legend"] = {**legend, "columns": columns}
+    return part
 
 
 def draw_spec(spec: dict[str, Any]) -> Scene:

@@ -289,7 +289,7 @@ def find_height(names: Sequence[str], dots: int) -> int:
     96
     """
     lines = max((len(_wrap_name(name, _NAME_LETTERS)) for name in names), default=1)
-    return 20 + len(names) * max(14 + 12 * dots, 6 + 14 * lines)
+    return 20 + len(names) * max(14 + (12 if dots < 10 else 8) * dots, 6 + 14 * lines)
 
 
 def wrap_labels(names: Iterable[str], letters: int, texts: Iterable[str] = ()) -> Any:
@@ -413,10 +413,13 @@ def model_colour(names: Iterable[str], *, legend: bool = True) -> alt.Color:
 
 
 def make_legend(names: Sequence[str], texts: Sequence[str] = ()) -> alt.Legend:
-    """Legend with full names, or with texts that stand for them, in as many columns as fit."""
+    """Legend with full names, or with texts that stand for them, in as many columns as fit.
+
+    Columns are for a chart of the width `WIDTH`; pages change them in proportion.
+    """
     texts = texts or names
     wide = 34 + _LETTER * min(_LEGEND_LETTERS, max(map(len, texts), default=0))
-    columns = alt.ExprRef(f"max(1, floor((width || {WIDTH}) / {wide:.0f}))")
+    columns = max(1, int(WIDTH / wide))
     return alt.Legend(columns=columns, labelExpr=wrap_labels(names, _LEGEND_LETTERS, texts))
 
 

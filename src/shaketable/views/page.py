@@ -115,6 +115,7 @@ def write_blocks(
                 colours=[f"var(--c{i})" for i in range(1, len(drawing.COLOURS) + 1)],
             ),
             policy=drawing.POLICY,
+            width=drawing.WIDTH,
             has_charts=has_charts,
             vega=_bundle_vega() if has_charts else "",
         )
