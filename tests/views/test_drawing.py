@@ -10,7 +10,7 @@ import pytest
 from helpers.drawn import WIDTHS, draw_block
 from helpers.pages import read_page
 from shaketable.core.errors import InputError
-from shaketable.views import drawing, page
+from shaketable.views import drawing, labels, page
 from shaketable.views.blocks import Chart, Heading
 from shaketable.views.describing import describe
 
@@ -193,9 +193,9 @@ def test_long_names_are_whole_and_apart(width: int) -> None:
 
 
 def test_rows_have_room_for_all_lines_of_a_name() -> None:
-    one, two = (drawing.find_height([name], 1) for name in ("rf", "wideresnet-28-10(augmix + l2)"))
+    one, two = (labels.find_height([name], 1) for name in ("rf", "wideresnet-28-10(augmix + l2)"))
     assert two - one == 8
-    assert "".join(drawing._wrap_name("x" * 50, 22)) == "x" * 50
+    assert "".join(labels._wrap_name("x" * 50, 22)) == "x" * 50
 
 
 def test_words_at_close_values_of_eps_min_do_not_collide() -> None:

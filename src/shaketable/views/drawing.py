@@ -6,7 +6,6 @@ import base64
 import io
 import json
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -22,6 +21,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.writing import write_beside
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.describing import describe
+from shaketable.views.labels import LETTER, name_axis, wrap_labels
 from shaketable.views.text import make_all_visible, to_one_line
 
 Chart: TypeAlias = (
@@ -53,9 +53,7 @@ POLICY = (
 """Content security policy of every page with charts: it draws them, and fetches nothing."""
 
 _DEFAULT = alt.Scale()
-_LETTER = 6.8  # pixels of a letter of labels, on average
-_NAME_LETTERS, _LEGEND_LETTERS = 22, 40  # of a line of names beside an axis, and in a legend
-_COLUMN = 40  # pixels of a column of a matrix, at least
+_LEGEND_LETTERS = 40  # of a line of a legend
 _EPS_MIN_SHARE = 0.2  # of the width of a narrow chart, which the word eps_min needs
 _GOES_ON = "arrows: intervals go on"
 _RAMP = ((0x4F, 0x6F, 0xD8), (0xB8, 0x4C, 0x9E), (0xE8, 0x7A, 0x30))
@@ -243,78 +241,6 @@ def grouped_dots(
     return dots_with_bars(base, title=title, scale=scale)
 
 
-def name_axis(names: Iterable[str], **options: Any) -> alt.Axis:
-    """Axis of names beside a chart; long ones are written in several lines, never cut."""
-    return alt.Axis(labelExpr=wrap_labels(names, _NAME_LETTERS), **options)
-
-
-def size_axis(names: Sequence[str] = ()) -> alt.Axis:
-    """Axis of a matrix of sizes of noise; `names` are those below it, beside it they need none.
-
-    Names stand side by side if all fit into the narrowest columns, else they are turned. eps_min
-    stands apart (`mark_sizes`), and in a second line beside the matrix.
-    """
-    plain: dict[str, Any] = {"grid": False, "domain": False, "ticks": False, "labelPadding": 6}
-    if not names:
-        return alt.Axis(**plain, labelExpr="reverse(split(datum.label, ' '))")
-    shown = [_split_size(name, len(_list_marked(names)) == 1)[0] for name in names]
-    wide = _LETTER * max(map(len, shown)) > _COLUMN
-    expr = f"({json.dumps(dict(zip(names, shown, strict=True)))})[datum.label] || datum.label"
-    return alt.Axis(**plain, labelExpr=expr, labelAngle=-45 if wide else 0)
-
-
-def mark_sizes(base: alt.Chart, names: Sequence[str]) -> list[alt.Chart]:
-    """Return the layer that writes eps_min above its column of a matrix, if it has one alone."""
-    if len(marked := _list_marked(names)) != 1:
-        return []
-    row = make_chart([{"train": marked[0], "text": _split_size(marked[0], True)[1]}])
-    text: alt.Chart = row.mark_text(baseline="bottom", y=-3)
-    return [text.encode(x=base.encoding.x, text="text:N")]
-
-
-def _list_marked(names: Iterable[str]) -> list[str]:
-    """Return names of sizes in units of eps_min, such as ``eps_min 0.01``."""
-    return [name for name in names if " " in name]
-
-
-def _split_size(name: str, apart: bool) -> tuple[str, str]:
-    mark, _, size = name.rpartition(" ")
-    return (size, mark) if apart else (name, "")
-
-
-def find_height(names: Sequence[str], dots: int) -> int:
-    """Return the height of a chart with a row for each name, of one or several lines, and dots.
-
-    >>> find_height(["a", "b"], 2)
-    96
-    """
-    lines = max((len(_wrap_name(name, _NAME_LETTERS)) for name in names), default=1)
-    return 20 + len(names) * max(14 + (12 if dots < 10 else 8) * dots, 6 + 14 * lines)
-
-
-def wrap_labels(names: Iterable[str], letters: int, texts: Iterable[str] = ()) -> Any:
-    """Return the expression that writes long names in several lines; undefined without any."""
-    names = list(names)
-    lines = {n: _wrap_name(t, letters) for n, t in zip(names, texts or names, strict=True)}
-    long = {name: parts for name, parts in lines.items() if parts != [name]}
-    return f"({json.dumps(long)})[datum.label] || datum.label" if long else alt.Undefined
-
-
-def _wrap_name(name: str, letters: int) -> list[str]:
-    """Break a name after blanks and punctuation, or else where the line is full.
-
-    >>> _wrap_name("wideresnet-28-10(augmix + l2(1))", 22)
-    ['wideresnet-28-10', '(augmix + l2(1))']
-    """
-    parts, lines = re.findall(r"\s*[(]?[^\s,(|*+_-]*[,|*+_-]?", name), [""]
-    for part in parts:
-        if len(lines[-1]) + len(part) > letters and lines[-1]:
-            lines.append("")
-        pieces = [part[i : i + letters] for i in range(0, len(part), letters)]
-        lines[-1:] = [lines[-1] + "".join(pieces[:1]), *pieces[1:]]
-    return [line.strip() for line in lines if line.strip()] or [name]
-
-
 def vertical_rule(
     x: float, text: str = "", *, scale: alt.Scale = _DEFAULT, among: Iterable[float] = ()
 ) -> Chart:
@@ -381,15 +307,25 @@ def share_colours() -> Iterator[None]:
 def find_places(names: Iterable[str]) -> list[int]:
     """Return the place of every model among those of the page, or of the chart alone.
 
+    What follows a comma, as in ``rf, L-inf``, tells apart results of one model: these share its
+    place, unless they are in one chart.
+
     >>> find_places(["rf", "svm", "rf"])
     [0, 1, 0]
     >>> with share_colours():
     ...     find_places(["rf"]), find_places(["svm", "rf"])
     ([0], [1, 0])
+    >>> with share_colours():
+    ...     find_places(["rf, L-inf", "svm"]), find_places(["rf"])
+    ([0, 1], [0])
     """
     shared = _PLACES.get()
     places: dict[str, int] = {} if shared is None else shared
-    return [places.setdefault(name, len(places)) for name in names]
+    names = list(names)
+    models = {name: name.partition(", ")[0] for name in names}
+    several = [*models.values()]
+    keys = {name: m if several.count(m) == 1 else name for name, m in models.items()}
+    return [places.setdefault(keys[name], len(places)) for name in names]
 
 
 def find_colour(place: int) -> str:
@@ -418,7 +354,7 @@ def make_legend(names: Sequence[str], texts: Sequence[str] = ()) -> alt.Legend:
     Columns are for a chart of the width `WIDTH`; pages change them in proportion.
     """
     texts = texts or names
-    wide = 34 + _LETTER * min(_LEGEND_LETTERS, max(map(len, texts), default=0))
+    wide = 34 + LETTER * min(_LEGEND_LETTERS, max(map(len, texts), default=0))
     columns = max(1, int(WIDTH / wide))
     return alt.Legend(columns=columns, labelExpr=wrap_labels(names, _LEGEND_LETTERS, texts))
 

@@ -72,7 +72,7 @@ def draw_selective(model: ModelConfidence) -> Chart:
     )
     y, low = (alt.Y(f"{n}:Q", title="accuracy, per cent", scale=scale) for n in ("value", "low"))
     panel = alt.layer(
-        base.mark_area(opacity=0.1).encode(low, alt.Y2("high:Q")),
+        base.mark_area(opacity=0.1, clip=True).encode(low, alt.Y2("high:Q")),
         base.mark_line().encode(y),
         base.mark_point(filled=True, size=40, opacity=1).encode(y, drawing.shape_like(colour)),
     ).properties(height=drawing.HEIGHT)

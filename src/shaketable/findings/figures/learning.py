@@ -139,7 +139,7 @@ def _draw_curves(rows: Sequence[Row]) -> Chart:
     y, low = (alt.Y(f"{n}:Q", title="accuracy, per cent", scale=scale) for n in ("value", "low"))
     marks = base.transform_filter(f"datum.epoch % {every} == 0")
     layers = (
-        base.mark_area(opacity=0.1).encode(low, alt.Y2("high:Q"), detail="part:N"),
+        base.mark_area(opacity=0.1, clip=True).encode(low, alt.Y2("high:Q"), detail="part:N"),
         base.mark_line(strokeWidth=2).encode(y, strokeDash=dash),
         marks.mark_point(filled=True, size=45, opacity=1).encode(
             y, shape=drawing.shape_like(colour)

@@ -21,7 +21,7 @@ from shaketable.findings.series import Series, meets_same_noise
 from shaketable.findings.study.charts import draw_tradeoff as draw_panels
 from shaketable.findings.subjects import Subject, choose_reference
 from shaketable.findings.suite_results import meets_same_suite
-from shaketable.views import drawing
+from shaketable.views import drawing, labels
 from shaketable.views.drawing import COLOURS, WIDTH, Chart, Row, make_columns, make_tooltip
 from shaketable.views.scatter import Frame, draw_points
 from shaketable.views.text import join_names, to_one_line
@@ -110,8 +110,8 @@ def _draw_differences(rows: Sequence[Row], title: str) -> Chart:
     tests = list(dict.fromkeys(r["noise"] for r in sorted(rows, key=lambda r: float(r["epsilon"]))))
     most = max(abs(row["value"]) for row in rows) or 1.0
     base = drawing.make_chart(rows).encode(
-        x=alt.X("train:O", title=_TRAINING, sort=trains, axis=drawing.size_axis(trains)),
-        y=alt.Y("noise:O", title="noise in test, epsilon", sort=tests, axis=drawing.size_axis()),
+        x=alt.X("train:O", title=_TRAINING, sort=trains, axis=labels.size_axis(trains)),
+        y=alt.Y("noise:O", title="noise in test, epsilon", sort=tests, axis=labels.size_axis()),
         tooltip=make_tooltip(train="training noise", noise="test noise", **VALUE_TIPS),
     )
     shades = alt.Scale(
@@ -124,7 +124,7 @@ def _draw_differences(rows: Sequence[Row], title: str) -> Chart:
         base.mark_rect(opacity=0.6).encode(color=colour),
         base.transform_filter("datum.shown").mark_text(fontWeight="bold").encode(text="label:N"),
         base.transform_filter("!datum.shown").mark_text().encode(text="label:N"),
-        *drawing.mark_sizes(base, trains),
+        *labels.mark_sizes(base, trains),
     )
     return alt.layer(*layers).properties(title=title, width=WIDTH, height=34 * len(tests))
 

@@ -8,7 +8,7 @@ import altair as alt
 
 from shaketable.findings.mce.scores import Score, Scoreboard
 from shaketable.statistics.estimate import Estimate
-from shaketable.views import drawing
+from shaketable.views import drawing, labels
 from shaketable.views.drawing import Chart, Row, make_columns, make_tooltip
 from shaketable.views.text import to_one_line
 
@@ -34,7 +34,7 @@ def means_chart(board: Scoreboard) -> Chart:
         tooltip=make_tooltip(model="model", noise="noise", **_VALUE),
     )
     clean = _draw_clean_rules(board).encode(x=alt.X("value:Q", scale=scale))
-    height = drawing.find_height(drawing.list_distinct(rows, "noise"), len(board.scores))
+    height = labels.find_height(drawing.list_distinct(rows, "noise"), len(board.scores))
     panel = alt.layer(clean, *dots).properties(height=height)
     return drawing.stack_panels([panel], title=f"{title}, {about}")
 

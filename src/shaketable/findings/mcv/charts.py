@@ -10,7 +10,7 @@ import altair as alt
 from shaketable.findings.mcv.finding import MCVBoard
 from shaketable.findings.mcv.variation import Variation, VariationTable
 from shaketable.statistics.estimate import Estimate
-from shaketable.views import drawing
+from shaketable.views import drawing, labels
 from shaketable.views.drawing import SHAPES, Chart, Row, make_columns, make_tooltip
 from shaketable.views.scatter import Frame, write_names
 from shaketable.views.text import to_one_line
@@ -82,7 +82,7 @@ def effects_chart(board: MCVBoard) -> Chart:
         scale=scale,
         tooltip=make_tooltip(model="model", noise="factor", **tips),
     )
-    height = drawing.find_height(drawing.list_distinct(rows, "noise"), len(board.results))
+    height = labels.find_height(drawing.list_distinct(rows, "noise"), len(board.results))
     zero = drawing.vertical_rule(0.0, scale=scale)
     panel = alt.layer(zero, *dots).properties(height=height)
     return drawing.stack_panels([panel], title="What every factor costs")

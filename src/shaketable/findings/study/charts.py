@@ -14,7 +14,7 @@ from shaketable.findings.mscr.charts import (
     make_training_colour,
 )
 from shaketable.findings.subjects import Subject
-from shaketable.views import drawing
+from shaketable.views import drawing, labels
 from shaketable.views.drawing import COLOURS, HEIGHT, WIDTH, Chart, Row, make_tooltip
 from shaketable.views.scatter import Frame, draw_points, draw_quadrant
 
@@ -116,8 +116,8 @@ def draw_matrix(subject: Subject) -> Chart:
     trains = list(dict.fromkeys(r["train"] for r in rows))
     tests = list(dict.fromkeys(r["noise"] for r in sorted(rows, key=lambda r: float(r["epsilon"]))))
     base = drawing.make_chart(rows).encode(
-        x=alt.X("train:O", title=_TRAINING, sort=trains, axis=drawing.size_axis(trains)),
-        y=alt.Y("noise:O", title="noise in test, epsilon", sort=tests, axis=drawing.size_axis()),
+        x=alt.X("train:O", title=_TRAINING, sort=trains, axis=labels.size_axis(trains)),
+        y=alt.Y("noise:O", title="noise in test, epsilon", sort=tests, axis=labels.size_axis()),
         tooltip=make_tooltip(train="training noise", noise="test noise", **VALUE_TIPS, runs="runs"),
     )
     shades = alt.Scale(range=["#dfeaf5", "#0b4a83"], domain=[low, max(high, low + 0.01)])
@@ -130,7 +130,7 @@ def draw_matrix(subject: Subject) -> Chart:
         others.mark_text().encode(text="label:N", color=ink),
         winners.mark_text(fontWeight="bold").encode(text="label:N", color=ink),
         winners.mark_point(filled=True, size=30, yOffset=-13, opacity=1).encode(color=ink),
-        *drawing.mark_sizes(base, trains),
+        *labels.mark_sizes(base, trains),
     )
     height = 44 * len(tests)
     chart: Chart = alt.layer(*layers).resolve_scale(color="independent")
