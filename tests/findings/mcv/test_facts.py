@@ -116,4 +116,5 @@ def test_groups_are_named_in_their_own_quadrants(lower_is_better):
         "IV": ("right", "bottom"),
     }
     y = [layer["encoding"]["y"] for layer in drawn if "scale" in layer["encoding"]["y"]]
-    assert {bool(axis["scale"].get("reverse")) for axis in y} == {lower_is_better}
+    ends = [axis["scale"]["domain"] for axis in y]
+    assert {first > last for first, last in ends} == {lower_is_better}

@@ -54,7 +54,7 @@ def test_without_a_study_there_is_nothing_to_draw(noise_records: Records) -> Non
             draw([s for s in find_subjects(noise_records) if s.is_study])
 
 
-SIZES = (0, 0.001, 0.002, 0.004013, 0.005, 0.007, 0.01, 0.05, 0.1)
+SIZES = (0, 0.0010137, 0.0020137, 0.004013, 0.0050137, 0.0070137, 0.010137, 0.050137, 0.10137)
 
 
 def make_grid() -> Records:
