@@ -11,7 +11,8 @@ import shaketable as st
 from helpers.pages import chart_rows, read_page
 from shaketable.adversary.charts import curves_chart, map_chart
 from shaketable.adversary.worst_case import worst_case
-from shaketable.views.blocks import Table
+from shaketable.views import drawing
+from shaketable.views.blocks import Chart, Table
 
 KINDS = ["none", "genuine-max"]
 LADDER = [0.3, 0.5, 1.2, 3.0]
@@ -202,19 +203,48 @@ def test_charts_have_the_intervals_and_mark_eps_min(found):
     assert any(row.get("text") == "eps_min" for row in rows)
     assert {row["at"] for row in rows if "at" in row} == {0.5}
     drawn = {
-        (r["model"], r["epsilon"], round(r["value"], 6), round(r["low"], 6), round(r["high"], 6))
+        (
+            r["model"],
+            r["part"].partition(" = ")[0],
+            *(round(r[name], 6) for name in ("epsilon", "value", "low", "high")),
+        )
         for r in rows
         if "low" in r
     }
-    for cut in CUTS.values():
+    for name, cut in CUTS.items():
         for epsilon in LADDER:
             hits = count_withstanding(cut, epsilon)
             values = (100 * hits / 12, *(100 * v for v in limits(hits)))
-            assert ("standard", epsilon, *(round(v, 6) for v in values)) in drawn
+            assert (name, "standard", epsilon, *(round(v, 6) for v in values)) in drawn
     spec = map_chart(found.curves[0], found.curves[0].accuracies[-1]).to_dict()
     axes = [layer["encoding"] for layer in spec["layer"]]
     assert {a["x"]["title"] for a in axes} == {"along"}
     assert {a["y"]["title"] for a in axes} == {"across"}
+
+
+def test_constraints_of_a_model_differ_in_dash_and_shape_and_equal_ones_share_a_line(found):
+    same = found.curves[0]
+    twin = replace(
+        same, accuracies=tuple(replace(a, constraint="genuine-max") for a in same.accuracies)
+    )
+    for curves, parts in (
+        (found.curves, {"early": ["standard", "genuine-max"], "late": ["standard", "genuine-max"]}),
+        ((same, twin), {"early": ["standard = genuine-max"]}),
+    ):
+        shown = replace(found, curves=curves)
+        rows = [r for r in chart_rows(curves_chart(shown)) if "part" in r]
+        assert {
+            model: drawing.list_distinct([r for r in rows if r["model"] == model], "part")
+            for model in parts
+        } == {model: [*names, "random noise"] for model, names in parts.items()}
+        text = " ".join(b.caption for b in shown.blocks() if isinstance(b, Chart))
+        assert ("standard and genuine-max (early). Voronoi cells never bound" in text) == (
+            len(parts) == 1
+        )
+    for panel in curves_chart(found).to_dict()["vconcat"]:
+        dashes = [layer.get("encoding", {}).get("strokeDash") for layer in panel["layer"]]
+        (scale,) = [dash["scale"] for dash in dashes if dash]
+        assert len({str(dash) for dash in scale["range"]}) == len(scale["domain"]) == 3
 
 
 @pytest.mark.parametrize("bounds", [None, (0, 11)])

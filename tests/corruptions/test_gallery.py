@@ -19,6 +19,7 @@ from shaketable.corruptions import gallery as galleries
 from shaketable.corruptions.gallery import Gallery, gallery
 from shaketable.corruptions.parse import parse
 from shaketable.data import Bounds
+from shaketable.views.blocks import Images
 
 SPECS = ["linf(0.1)", "l2(0.5)", "l0.5(500)"]
 
@@ -194,3 +195,26 @@ def test_distances_are_those_of_the_noise_also_where_the_image_is_cut(spec):
     assert made.pictures[1].distances[title] == pytest.approx(size)
     cut = gallery(np.full((1, 8, 8), 0.5), [spec], bounds=(0, 1))
     assert cut.pictures[1].distances[title] < size
+
+
+def test_sizes_of_a_corruption_stand_in_a_row_and_severities_below_each_other() -> None:
+    x = np.full((1, 8, 8, 3), 0.5)
+    names = [("brightness", 1), ("brightness", 2), ("brightness", 3), ("contrast", 1)]
+    specs = [f"{name}({size}, 8px)" for name, size in [*names, ("contrast", 3)]]
+    shown = gallery(x, specs)
+    (block,) = (b for b in shown.blocks() if isinstance(b, Images))
+    names = [p and p.note.partition(":")[0] for p in block.pictures]
+    assert block.columns == 3
+    assert names == ["original", None, None, *specs[:3], specs[3], None, specs[4]]
+    sheet = shown.sheet()
+    tile = 8 * 16 + 8
+    assert sheet.shape == (3 * tile + 8, 3 * tile + 8, 3)
+    assert (sheet[2 * tile + 8 :, tile + 8 : 2 * tile] == 255).all(), "no contrast(2)"
+    assert (sheet[2 * tile + 8 : -8, 2 * tile + 8 : -8] != 255).all(), "contrast(3) is the third"
+
+
+def test_sizes_of_other_units_are_in_their_order() -> None:
+    shown = gallery(np.full((1, 8, 8), 0.5), ["l2(2)", "l2(1)", "linf(0.1)", "linf(0.3)"])
+    (block,) = (b for b in shown.blocks() if isinstance(b, Images))
+    names = [p and p.note.partition(":")[0] for p in block.pictures]
+    assert names == ["original", None, "l2(1)", "l2(2)", "linf(0.1)", "linf(0.3)"]

@@ -98,7 +98,7 @@ def test_page_needs_no_distances_of_points_and_class_pairs(
         "mscr.charts.accuracy_chart",
         "study.charts.matrix_chart",
         "study.charts.tradeoff_chart",
-        "study.charts.convergence_chart",
+        "study.charts.draw_convergence",
     ],
 )
 def test_a_chart_that_fails_is_an_error(

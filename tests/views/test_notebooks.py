@@ -2,6 +2,7 @@
 
 import base64
 import re
+from html import unescape
 
 import pytest
 
@@ -71,9 +72,10 @@ def test_many_cells_are_cut(capsys):
 def test_a_chart_is_an_image_without_scripts(panels):
     chart = drawing.stack_panels([drawing.horizontal_rule(0)] * panels, title=HOSTILE)
     html = chart._repr_mimebundle_()["text/html"]
-    image = re.fullmatch(r'<img alt="chart" src="data:image/svg\+xml;base64,([\w+/=]+)">', html)
+    image = re.fullmatch(r'<img alt="([^"]+)" src="data:image/svg\+xml;base64,([\w+/=]+)">', html)
     assert image is not None
-    svg = base64.b64decode(image[1]).decode()
+    assert unescape(image[1]) == HOSTILE + "."
+    svg = base64.b64decode(image[2]).decode()
     assert svg.startswith("<svg")
     assert "<script" not in svg
 

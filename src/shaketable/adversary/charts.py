@@ -19,24 +19,36 @@ from shaketable.views.planes import list_regions, make_line
 from shaketable.views.text import to_one_line
 
 _VALUE = {"value": "accuracy, %", "low": "95 % interval from, %", "high": "to, %"}
+_RANDOM = "random noise"
+_DASHES = ([1, 0], [8, 4], [2, 3], [8, 3, 2, 3])  # of lines of one colour
 _SIDE = 420  # pixels of the longer side of a map
 _GREY = "#767d88"
 _GRID = 110  # places per side at which the model is asked
 
 
 def curves_chart(worst: WorstCase) -> Chart:
-    """Accuracy against epsilon: one panel per model, one line per constraint, eps_min marked."""
+    """Accuracy against epsilon: one panel per model, one line per constraint, eps_min marked.
+
+    Constraints with the same accuracies share a line, which names them all.
+    """
     panels = []
     for model in worst.models:
+        lines: dict[tuple[object, ...], list[str]] = {}
         rows: list[Row] = []
         for curve in worst.of(model):
-            rows.append(_make_row(curve.name, 0.0, (curve.clean,) * 3))
+            points = [_make_row(model, curve.name, 0.0, (curve.clean,) * 3)]
             known = [a for a in curve if a.n and a.epsilon > 0]
-            rows += [_make_row(a.name, a.epsilon, (a.value, a.low, a.high)) for a in known]
+            points += [_make_row(model, a.name, a.epsilon, (a.value, a.low, a.high)) for a in known]
+            same = lines.setdefault(tuple((p["epsilon"], p["value"]) for p in points), [])
+            same.append(curve.name)
+            rows += points
+        names = {name: " = ".join(same) for same in lines.values() for name in same}
+        firsts = {same[0] for same in lines.values()}
+        rows = [r | {"part": names[r["part"]]} for r in rows if r["part"] in firsts]
         noise = worst.random.get(model, {})
-        rows += [_make_row("random noise", 0.0, (worst.of(model)[0].clean,) * 3)] if noise else []
+        rows += [_make_row(model, _RANDOM, 0.0, (worst.of(model)[0].clean,) * 3)] if noise else []
         for epsilon, noisy in noise.items():
-            rows.append(_make_row("random noise", epsilon, (noisy.value, noisy.low, noisy.high)))
+            rows.append(_make_row(model, _RANDOM, epsilon, (noisy.value, noisy.low, noisy.high)))
         panels.append(_make_panel(rows, worst.eps_min).properties(title=to_one_line(model)))
     title = f"Worst case within {worst.norm} epsilon on {worst.name}"
     title = f"{title}, {worst.models[0]}" if len(panels) == 1 else title
@@ -44,16 +56,27 @@ def curves_chart(worst: WorstCase) -> Chart:
 
 
 def _make_panel(rows: Sequence[Row], eps_min: float | None) -> Chart:
-    names = list(dict.fromkeys(row["model"] for row in rows))
+    """Draw one model: its constraints differ in dash and shape, its colour is that of the page."""
+    names = drawing.list_distinct(rows, "part")
+    shapes = alt.Scale(domain=names, range=[*map(drawing.find_shape, range(len(names)))])
+    dashes = alt.Scale(domain=names, range=[_DASHES[i % len(_DASHES)] for i in range(len(names))])
+    legend = drawing.make_legend(names)
+    colour = drawing.model_colour((row["model"] for row in rows), legend=False)
     base = drawing.make_chart(rows).encode(
         x=alt.X("epsilon:Q", title="epsilon"),
-        color=drawing.model_colour(names),
-        tooltip=make_tooltip(model="adversary", epsilon="epsilon", **_VALUE),
+        color=colour,
+        tooltip=make_tooltip(model="model", part="adversary", epsilon="epsilon", **_VALUE),
     )
     scale = alt.Scale(domain=[0, 100])
-    layers: list[Chart] = [*drawing.line_with_bars(base, title="accuracy, per cent", scale=scale)]
-    if eps_min is not None and eps_min <= 2 * max(row["epsilon"] for row in rows):
-        layers.append(drawing.vertical_rule(eps_min, "eps_min"))
+    bars, line, *_, points = drawing.line_with_bars(base, title="accuracy, per cent", scale=scale)
+    layers: list[Chart] = [
+        bars,
+        line.encode(strokeDash=alt.StrokeDash("part:N", title=None, scale=dashes, legend=legend)),
+        points.encode(shape=alt.Shape("part:N", title=None, scale=shapes, legend=legend)),
+    ]
+    epsilons = [row["epsilon"] for row in rows]
+    if eps_min is not None and eps_min <= 2 * max(epsilons):
+        layers.append(drawing.vertical_rule(eps_min, "eps_min", among=epsilons))
     return alt.layer(*layers).properties(height=HEIGHT)
 
 
@@ -131,6 +154,7 @@ def _find_borders(x: FloatArray, p: float, ticks: Sequence[FloatArray]) -> list[
     return [make_line(place, place) for place in grid[changes].tolist()]
 
 
-def _make_row(name: str, epsilon: float, shares: tuple[float, float, float]) -> Row:
+def _make_row(model: str, part: str, epsilon: float, shares: tuple[float, float, float]) -> Row:
     value, low, high = (100 * share for share in shares)
-    return {"model": name, "epsilon": epsilon, "value": value, "low": low, "high": high}
+    row = {"model": model, "part": part, "epsilon": epsilon}
+    return row | {"value": value, "low": low, "high": high}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -136,9 +137,23 @@ def _show_accuracies(found: WorstCase) -> list[Block]:
 
     return [
         Heading("Accuracy at the worst point, by epsilon"),
-        Chart(draw, _CURVES),
+        Chart(draw, _CURVES + _describe_cells(found)),
         *(block for model in found.models for block in _show_model(found, model)),
     ]
+
+
+def _describe_cells(found: WorstCase) -> str:
+    """Say that a constraint changed nothing, where curves are the same."""
+    same = dict.fromkeys(
+        f"{a.name} and {b.name} ({model})"
+        for model in found.models
+        for a, b in combinations(found.of(model), 2)
+        if "none" in (a.constraint, b.constraint)
+        and [(x.epsilon, x.value) for x in a] == [(x.epsilon, x.value) for x in b]
+    )
+    if not same:
+        return ""
+    return f" The same at every epsilon, so one line: {', '.join(same)}. Voronoi cells never bound."
 
 
 def _show_model(found: WorstCase, model: str) -> list[Block]:

@@ -34,7 +34,8 @@ FORMATS = (".html", ".png")
 MIN_WIDTH = 128
 """Least width of an image on a sheet, in pixels; smaller images are enlarged."""
 
-_COLUMNS, _GAP = 7, 8  # images per row of a sheet, and pixels between them
+_COLUMNS, _GAP = 7, 8  # images per row without ladders, and pixels between them on a sheet
+_MAX_COLUMNS = 10  # of a page
 _MAX_SIDE = 1024  # pixels of an image on a page
 _LEAD = "Is the corruption visible? Point at an image to see the original in its place."
 _DISTANCES = (
@@ -54,6 +55,9 @@ class Picture:
     """uint8, (h, w), (h, w, 1) or (h, w, 3)."""
     distances: dict[str, float]
     """Distances by norm, on the scale from 0 to 1: that of the corruption, L2 and L-inf."""
+    ladder: str = ""
+    """Corruptions of one ladder differ in size only."""
+    size: float = 0.0
 
     def show(self) -> ShownPicture:
         """Return the image with its name and its distances."""
@@ -75,22 +79,61 @@ class Gallery:
 
     def blocks(self) -> list[Block]:
         """Return the images, each with its distance from the original."""
-        shown = [picture.show() for picture in self.pictures]
-        return [Heading("", "images"), Images(shown, _DISTANCES, beneath=shown[0].address)]
+        grid = self._arrange_ladders()
+        columns = len(grid[0]) if grid else 0
+        places = [picture for line in grid for picture in line]
+        if not 0 < columns <= _MAX_COLUMNS:
+            places, columns = [*self.pictures], 0
+        shown = [None if picture is None else picture.show() for picture in places]
+        beneath = shown[0].address if shown[0] else ""
+        return [Heading("", "images"), Images(shown, _DISTANCES, beneath=beneath, columns=columns)]
+
+    def _arrange_ladders(self) -> list[list[Picture | None]]:
+        """Return rows of the same length: the original, then one row per corruption, by size.
+
+        Where corruptions have the same sizes, such as severities, these stand below each other.
+        Without several corruptions of several sizes there are no rows.
+        """
+        original, *corrupted = self.pictures
+        ladders: dict[str, dict[float, Picture]] = {}
+        for picture in corrupted:
+            ladders.setdefault(picture.ladder, {})[picture.size] = picture
+        longest = max(map(len, ladders.values()), default=0)
+        if len(ladders) < 2 or longest < 2 or sum(map(len, ladders.values())) < len(corrupted):
+            return []
+        sizes = sorted({size for ladder in ladders.values() for size in ladder})
+        by_size = len(sizes) == longest
+        rows: list[list[Picture | None]] = [
+            [original],
+            *(
+                [by.get(size) for size in (sizes if by_size else sorted(by))]
+                for by in ladders.values()
+            ),
+        ]
+        return [row + [None] * (longest - len(row)) for row in rows]
 
     def sheet(self) -> Array:
-        """Return all images as one, in rows of seven, small ones enlarged: uint8, (h, w, c)."""
-        tiles = [p.image.reshape(*p.image.shape[:2], -1) for p in self.pictures]
-        height, width, channels = tiles[0].shape
+        """Return all images as one, small ones enlarged: uint8, (h, w, c).
+
+        One row per corruption with its sizes, else rows of seven.
+        """
+        columns = min(_COLUMNS, len(self.pictures))
+        flowing = range(0, len(self.pictures), columns)
+        grid = self._arrange_ladders()
+        grid = grid or [[*self.pictures[i : i + columns]] for i in flowing]
+        first = self.pictures[0].image
+        height, width, channels = first.reshape(*first.shape[:2], -1).shape
         times = math.ceil(MIN_WIDTH / width)
         down, right = height * times + _GAP, width * times + _GAP
-        columns = min(_COLUMNS, len(tiles))
-        rows = math.ceil(len(tiles) / columns)
-        sheet = np.full((rows * down + _GAP, columns * right + _GAP, channels), 255, np.uint8)
-        for i, tile in enumerate(tiles):
-            top, left = i // columns * down + _GAP, i % columns * right + _GAP
-            large = tile.repeat(times, axis=0).repeat(times, axis=1)
-            sheet[top : top + height * times, left : left + width * times] = large
+        shape = len(grid) * down + _GAP, len(grid[0]) * right + _GAP, channels
+        sheet = np.full(shape, 255, np.uint8)
+        for i, line in enumerate(grid):
+            for j, picture in enumerate(line):
+                if picture is not None:
+                    tile = picture.image.reshape(height, width, channels)
+                    large = tile.repeat(times, axis=0).repeat(times, axis=1)
+                    top, left = i * down + _GAP, j * right + _GAP
+                    sheet[top : top + height * times, left : left + width * times] = large
         return sheet
 
     def save(self, path: str | Path) -> Path:
@@ -163,7 +206,8 @@ def gallery(
         noisy = corruption.bind(declared or Bounds(0.0, 1.0))(original, keys)
         image = images.to_uint8(np.clip(noisy[0], 0, 1))
         name = display_name(corruption.spec)
-        pictures.append(Picture(name, image, _distances(corruption, noisy - original)))
+        distances = _distances(corruption, noisy - original)
+        pictures.append(Picture(name, image, distances, corruption.ladder, corruption.size))
     name = data.name if isinstance(data, Dataset) else "the data"
     return Gallery(f"Row {row} of {name} under noise", tuple(pictures))
 

@@ -61,9 +61,8 @@ def nearest_chart(separation: Separation | SeparationRecord) -> Chart:
             tooltip=make_tooltip(distance="distance", share="points at most this far, %"),
         )
     )
-    mark = drawing.vertical_rule(
-        separation.two_r, f"2r = {format_short_distance(separation.two_r)}"
-    )
+    text = f"2r = {format_short_distance(separation.two_r)}"
+    mark = drawing.vertical_rule(separation.two_r, text, among=[0.0, *edges.tolist()])
     whole = alt.layer(alt.layer(histogram, mark), cumulative).resolve_scale(y="independent")
     title = "Distance of every point to the nearest point of another class"
     return drawing.stack_panels([whole.properties(height=HEIGHT)], title=title)
@@ -116,15 +115,15 @@ def points_chart(separation: Separation | SeparationRecord, dataset: Dataset) ->
     ]
     closest = {dataset.source_row(i) for i in separation.pair}
     first, second = (to_one_line(dataset.feature_name(i)) for i in range(2))
-    by_class = alt.Scale(domain=names)
+    by_class, legend = alt.Scale(domain=names), drawing.make_legend(names)
     x = alt.X("x:Q", title=first, scale=alt.Scale(zero=False))
     y = alt.Y("y:Q", title=second, scale=alt.Scale(zero=False))
     tooltip = make_tooltip(**{"class": "class", "row": "row", "x": first, "y": second})
     cloud = drawing.make_chart(rows).encode(
         x=x,
         y=y,
-        color=alt.Color("class:N", title="class", scale=by_class),
-        shape=alt.Shape("class:N", title="class", scale=by_class),
+        color=alt.Color("class:N", title="class", scale=by_class, legend=legend),
+        shape=alt.Shape("class:N", title="class", scale=by_class, legend=legend),
         tooltip=tooltip,
     )
     pair = drawing.make_chart([r for r in rows if r["row"] in closest]).encode(x=x, y=y)

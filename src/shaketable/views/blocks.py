@@ -254,11 +254,14 @@ class Cards:
 class Images:
     """Images side by side; the terminal leaves them out."""
 
-    pictures: Sequence[Picture]
+    pictures: Sequence[Picture | None]
+    """None leaves a place empty."""
     caption: str = ""
     level: Level = "summary"
     beneath: str = ""
     """Address of an image that takes the place of the one that is pointed at; empty for none."""
+    columns: int = 0
+    """Images per row, up to 10; 0 for as many as there is room for."""
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ from shaketable.views.blocks import (
     number_places,
     split_cell,
 )
+from shaketable.views.describing import describe
 from shaketable.views.text import make_all_visible
 
 
@@ -84,7 +85,8 @@ def write_blocks(
             f"a page's file must end in {', '.join(PAGE_ENDINGS)}, got {str(path)!r}; rename it"
         )
     blocks = [*number_places(blocks)]
-    headline, sections = make_sections(blocks)
+    with drawing.share_colours():
+        headline, sections = make_sections(blocks)
     page = web.fill_page(
         "frame.html.j2",
         has_charts=any(isinstance(block, Chart) for block in blocks),
@@ -158,6 +160,7 @@ def _prepare(block: Block, names: Iterator[str]) -> Markup:
     content: dict[str, Any] = {"block": block}
     if isinstance(block, Chart):
         content["figures"] = [replace(figure, id=next(names)) for figure in _make_figures(block)]
+        content["legend"] = list(zip(block.legend, drawing.find_places(block.legend), strict=True))
     elif isinstance(block, Table):
         used = block.used
         columns = [block.columns[i] for i in used]
@@ -241,11 +244,9 @@ def _make_panel(
     """Panel of a chart without what the page has of its own, with the data that it names."""
     left_out = {"$schema", "config", "title", "datasets"} | (set() if own_size else {"width"})
     named = str([panel.get("data"), panel["layer"]])
-    return (
+    spec = (
         {"width": "container"}
         | {key: value for key, value in panel.items() if key not in left_out}
-        | {
-            "description": about,
-            "datasets": {name: rows for name, rows in datasets.items() if name in named},
-        }
+        | {"datasets": {name: rows for name, rows in datasets.items() if name in named}}
     )
+    return spec | {"description": panel.get("description") or describe(spec, about)}

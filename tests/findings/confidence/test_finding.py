@@ -207,10 +207,10 @@ def test_charts_show_the_numbers_and_are_valid(records: Records) -> None:
     curve = draw_selective(model).to_dict()
     (rows,) = curve["datasets"].values()
     assert len(rows) == 3 * 10
-    assert {row["model"] for row in rows} == {"clean", "linf(0.5)", "linf(1)"}
+    assert {row["noise"] for row in rows} == {"clean", "linf(0.5)", "linf(1)"}
     assert "layer" in curve
     values = [p["accuracy"]["mean"] for p in entries["clean"]["selective_accuracy"]]
-    assert [row["value"] for row in rows if row["model"] == "clean"] == values
+    assert [row["value"] for row in rows if row["noise"] == "clean"] == values
 
 
 def test_a_curve_has_as_many_lines_as_colours() -> None:
@@ -218,7 +218,7 @@ def test_a_curve_has_as_many_lines_as_colours() -> None:
     (model,) = get_finding(st.find(st.evaluate(Fixed(0.8), (X, Y), sizes, k=1))).models
     assert len(model.corrupted) == 8
     (rows,) = draw_selective(model).to_dict()["datasets"].values()
-    assert len({row["model"] for row in rows}) == MAX_LINES
+    assert len({row["noise"] for row in rows}) == MAX_LINES
 
 
 def test_json_page_and_text(

@@ -103,11 +103,11 @@ def test_groups_are_named_in_their_own_quadrants(lower_is_better):
     places, drawn = {}, [layer for layer in spec["layer"] if "mark" in layer]
     for layer in drawn:
         rows = spec["datasets"].get(layer.get("data", {}).get("name"), [{}])
-        if layer["mark"]["type"] == "text" and "group" in rows[0] and "mean" not in rows[0]:
-            mark = layer["mark"]
-            side = "left" if mark["align"] == "right" else "right"  # of the reference
-            places[rows[0]["group"]] = side, mark["baseline"]
-            assert (layer["encoding"]["y"]["value"] < 100) == (mark["baseline"] == "top")
+        if layer["mark"]["type"] == "text" and ": " in rows[0].get("text", ""):
+            x, y = (layer["encoding"][axis]["value"] for axis in "xy")
+            assert (x == 0) == (layer["mark"]["align"] == "left")
+            place = "left" if x == 0 else "right", "top" if y == 0 else "bottom"
+            places[rows[0]["text"].partition(":")[0]] = place
     # above is better: where lower scores are better, the axis is turned round
     assert places == {
         "I": ("left", "top"),
@@ -116,4 +116,5 @@ def test_groups_are_named_in_their_own_quadrants(lower_is_better):
         "IV": ("right", "bottom"),
     }
     y = [layer["encoding"]["y"] for layer in drawn if "scale" in layer["encoding"]["y"]]
-    assert {bool(axis["scale"].get("reverse")) for axis in y} == {lower_is_better}
+    ends = [axis["scale"]["domain"] for axis in y]
+    assert {first > last for first, last in ends} == {lower_is_better}

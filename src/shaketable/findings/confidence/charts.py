@@ -9,7 +9,7 @@ from shaketable.views import drawing
 from shaketable.views.drawing import Chart, Row, make_columns, make_tooltip
 from shaketable.views.text import to_one_line
 
-MAX_LINES = len(drawing.COLOURS)
+MAX_LINES = 7
 """Lines of a chart at most: clean points, and the corruptions with the most errors."""
 
 _TIPS = {"value": "accuracy, %", "low": "95 % interval from, %", "high": "to, %"}
@@ -53,26 +53,28 @@ def draw_selective(model: ModelConfidence) -> Chart:
     shown = [model.clean, *(c for c in model.corrupted if c in most)]
     rows: list[Row] = [
         {
-            "model": to_one_line(each.noise),
+            "model": model.label,
+            "noise": to_one_line(each.noise),
             "refused": 100 * refused,
             **make_columns(accuracy),
         }
         for each in shown
         for refused, accuracy in each.numbers.selective.items()
     ]
-    names = drawing.list_distinct(rows, "model")
+    names = drawing.list_distinct(rows, "noise")
+    colour = drawing.noise_colour(names)
     scale = alt.Scale(domain=drawing.find_domain(rows, at_most=100), nice=False, zero=False)
     ticks = drawing.list_distinct(rows, "refused")
     base = drawing.make_chart(rows).encode(
         x=alt.X("refused:Q", title="refused, per cent of the answers", axis=alt.Axis(values=ticks)),
-        color=drawing.model_colour(names, legend=len(names) > 1),
-        tooltip=make_tooltip(model="noise", refused="refused, %", **_TIPS),
+        color=colour if len(names) > 1 else colour.legend(None),
+        tooltip=make_tooltip(noise="noise", refused="refused, %", **_TIPS),
     )
     y, low = (alt.Y(f"{n}:Q", title="accuracy, per cent", scale=scale) for n in ("value", "low"))
     panel = alt.layer(
-        base.mark_area(opacity=0.1).encode(low, alt.Y2("high:Q")),
+        base.mark_area(opacity=0.1, clip=True).encode(low, alt.Y2("high:Q")),
         base.mark_line().encode(y),
-        base.mark_point(filled=True, size=40, opacity=1).encode(y),
+        base.mark_point(filled=True, size=40, opacity=1).encode(y, drawing.shape_like(colour)),
     ).properties(height=drawing.HEIGHT)
     title = to_one_line(f"Accuracy of {model.label} if the least sure answers are refused")
     return drawing.stack_panels([panel], title=title)

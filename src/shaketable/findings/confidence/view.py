@@ -43,7 +43,7 @@ _RELIABILITY = (
 _SELECTIVE = (
     "Accuracy of the other answers if a share of them, the least sure, is refused, with 95 % "
     "intervals; on clean points and under corruptions, those with the most errors if there are "
-    "many. Confidence is of use if the lines rise."
+    "many; wide intervals go on beyond the frame. Confidence is of use if the lines rise."
 )
 
 _WORST = ", on clean points and under the noise with the most errors"

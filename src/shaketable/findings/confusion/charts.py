@@ -6,7 +6,7 @@ import altair as alt
 
 from shaketable.findings.confusion.finding import ModelConfusion
 from shaketable.findings.confusion.numbers import Confusion
-from shaketable.views import drawing
+from shaketable.views import drawing, labels
 from shaketable.views.drawing import Chart, Row, make_tooltip
 from shaketable.views.text import to_one_line
 
@@ -19,6 +19,8 @@ def draw_confusion(model: ModelConfusion) -> list[Chart]:
 
 def _draw_panel(confusion: Confusion) -> Chart:
     answered = confusion.answered_labels if confusion.counts[:, -1].any() else confusion.labels
+    turned = len(answered) > 10 or max(map(len, answered)) > 3
+    axis = labels.name_axis(answered, labelAngle=-90 if turned else 0)
     rows: list[Row] = [
         {
             "true": confusion.labels[i],
@@ -33,8 +35,13 @@ def _draw_panel(confusion: Confusion) -> Chart:
         drawing.make_chart(rows)
         .mark_rect()
         .encode(
-            x=alt.X("answer:N", sort=answered, title="answer"),
-            y=alt.Y("true:N", sort=confusion.labels, title="true class"),
+            x=alt.X("answer:N", sort=answered, title="answer", axis=axis),
+            y=alt.Y(
+                "true:N",
+                sort=confusion.labels,
+                title="true class",
+                axis=labels.name_axis(confusion.labels),
+            ),
             color=alt.Color(
                 "share:Q",
                 title="share, %",

@@ -10,6 +10,7 @@ from shaketable.findings.correlation.numbers import Correlation
 from shaketable.findings.correlation.view import format_correlation, name_metric
 from shaketable.views import drawing
 from shaketable.views.drawing import HEIGHT, Chart, Row, make_columns, make_tooltip
+from shaketable.views.scatter import Frame, draw_points
 from shaketable.views.text import to_one_line
 
 
@@ -24,25 +25,28 @@ def scatter_chart(correlations: Sequence[Correlation]) -> Chart:
 
 def _draw(correlation: Correlation) -> Chart:
     rows: list[Row] = [
-        {"model": model, **make_columns(a, "x"), **make_columns(b, "y")}
-        for model, (a, b) in zip(correlation.models, correlation.values, strict=True)
+        {"model": model, "shape": drawing.find_shape(place)}
+        | make_columns(a, "x")
+        | make_columns(b)
+        for place, model, (a, b) in zip(
+            drawing.find_places(correlation.models),
+            correlation.models,
+            correlation.values,
+            strict=True,
+        )
     ]
     first, second = name_metric(correlation.first), name_metric(correlation.second)
-    scale = alt.Scale(zero=False, padding=12)
-    base = drawing.make_chart(rows).encode(
-        tooltip=make_tooltip(model="model", x=f"{first}, %", y=f"{second}, %"),
-    )
-    x, x_low = (
-        alt.X(f"{name}:Q", title=f"{first}, per cent", scale=scale) for name in ("x", "x_low")
-    )
-    y, y_low = (
-        alt.Y(f"{name}:Q", title=f"{second}, per cent", scale=scale) for name in ("y", "y_low")
-    )
-    colour = drawing.COLOURS[0]
-    layers = (
-        base.mark_rule(opacity=0.35, color=colour).encode(x_low, y, alt.X2("x_high:Q")),
-        base.mark_rule(opacity=0.35, color=colour).encode(x, y_low, alt.Y2("y_high:Q")),
-        base.mark_point(filled=True, size=60, opacity=1, color=colour).encode(x, y),
+    ends = [{"value": r["x"], "low": r["x_low"], "high": r["x_high"]} for r in rows]
+    across, up = drawing.find_domain(ends), drawing.find_domain(rows)
+    frame = Frame(across, up, drawing.WIDTH, HEIGHT)
+    layers = draw_points(
+        rows,
+        frame,
+        x_title=f"{first}, per cent",
+        y_title=f"{second}, per cent",
+        tooltip=make_tooltip(model="model", x=f"{first}, %", value=f"{second}, %"),
+        names="model",
+        across="x",
     )
     return alt.layer(*layers).properties(title=_make_title(correlation), height=HEIGHT)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 
 from shaketable.findings.features.finding import FeatureBoard
-from shaketable.views import drawing
+from shaketable.views import drawing, labels
 from shaketable.views.drawing import Chart, Row, make_columns, make_tooltip
 from shaketable.views.text import to_one_line
 
@@ -36,8 +36,7 @@ def features_chart(board: FeatureBoard) -> Chart:
         tooltip=make_tooltip(model="model", group="feature", noise="noise", **_TIPS),
         legend=len(board.models) > 1,
     )
-    features = drawing.list_distinct(rows, "group")
-    height = 20 + len(features) * (14 + 12 * len(board.models))
+    height = labels.find_height(drawing.list_distinct(rows, "group"), len(board.models))
     panel = alt.layer(drawing.vertical_rule(0, scale=scale), *dots).properties(height=height)
     title = f"Accuracy lost under noise in one feature, {to_one_line(board.data)}"
     return drawing.stack_panels([panel], title=title)

@@ -139,7 +139,7 @@ def _draw_curves(rows: Sequence[Row]) -> Chart:
     y, low = (alt.Y(f"{n}:Q", title="accuracy, per cent", scale=scale) for n in ("value", "low"))
     marks = base.transform_filter(f"datum.epoch % {every} == 0")
     layers = (
-        base.mark_area(opacity=0.1).encode(low, alt.Y2("high:Q"), detail="part:N"),
+        base.mark_area(opacity=0.1, clip=True).encode(low, alt.Y2("high:Q"), detail="part:N"),
         base.mark_line(strokeWidth=2).encode(y, strokeDash=dash),
         marks.mark_point(filled=True, size=45, opacity=1).encode(
             y, shape=drawing.shape_like(colour)
@@ -149,15 +149,27 @@ def _draw_curves(rows: Sequence[Row]) -> Chart:
 
 
 def _describe(rows: Sequence[Row]) -> str:
-    """Say which network ends highest, on held-out points if they were measured."""
+    """Say how high networks end, on held-out points if they were measured.
+
+    One is ahead only if all its trainings end above those of all others.
+    """
     held_out = [row for row in rows if row["part"] == _PARTS["held_out"]] or list(rows)
     last = {row["model"]: row for row in held_out}  # epochs come in order
     best = max(last.values(), key=lambda row: float(row["value"]))
     where = best["part"].partition(",")[0]
-    return (
-        f"After {best['epoch']} epochs, {best['model']} is the most accurate of {len(last)} on "
-        f"{where}: {best['value']:.1f} %."
+    start = f"After {best['epoch']} epochs, accuracy on {where} is"
+    if len(last) == 1:
+        return f"{start} {best['value']:.1f} %."
+    values = [row["value"] for row in last.values()]
+    ahead = _has_bands(list(last.values())) and all(
+        best["low"] > row["high"] for row in last.values() if row is not best
     )
+    rest = (
+        f"all trainings of {best['model']} end above those of the others"
+        if ahead
+        else "their order may be chance"
+    )
+    return f"{start} {min(values):.1f} % to {max(values):.1f} % for {len(last)} networks; {rest}."
 
 
 FIGURES.add("learning", FigureKind(draw_learning, source="networks"))

@@ -12,6 +12,7 @@ from shaketable.core.errors import InputError, either
 from shaketable.core.spec import display_name, split_top_level
 from shaketable.findings.figures.registry import FIGURES, FigureKind
 from shaketable.findings.mce.finding import SuiteErrors
+from shaketable.findings.mce.numbers import mean_error_difference
 from shaketable.findings.mce.scores import Score, Scoreboard
 from shaketable.findings.mscr.charts import VALUE_TIPS, make_mscr_rows, make_row
 from shaketable.findings.mscr.numbers import estimate_accuracy_difference, mscr_difference
@@ -19,7 +20,8 @@ from shaketable.findings.results import Found, as_results
 from shaketable.findings.series import Series, meets_same_noise
 from shaketable.findings.study.charts import draw_tradeoff as draw_panels
 from shaketable.findings.subjects import Subject, choose_reference
-from shaketable.views import drawing
+from shaketable.findings.suite_results import meets_same_suite
+from shaketable.views import drawing, labels
 from shaketable.views.drawing import COLOURS, WIDTH, Chart, Row, make_columns, make_tooltip
 from shaketable.views.scatter import Frame, draw_points
 from shaketable.views.text import join_names, to_one_line
@@ -85,9 +87,8 @@ def _draw_lines(rows: Sequence[Row], title: str, y_title: str, *, at_most: float
         tooltip=make_tooltip(model="model", train="training noise", **VALUE_TIPS),
     )
     scale = alt.Scale(domain=drawing.find_domain(rows, at_most=at_most), nice=False)
-    bars, line, points = drawing.line_with_bars(base, title=y_title, scale=scale)
-    points = points.encode(shape=drawing.shape_like(colour))
-    return alt.layer(bars, line, points).properties(title=title, width=WIDTH, height=_LINES_HEIGHT)
+    layers = drawing.line_with_bars(base, title=y_title, scale=scale)
+    return alt.layer(*layers).properties(title=title, width=WIDTH, height=_LINES_HEIGHT)
 
 
 def _list_differences(first: Subject, second: Subject) -> list[Row]:
@@ -107,11 +108,10 @@ def _draw_differences(rows: Sequence[Row], title: str) -> Chart:
     """Differences as numbers, with more ink the larger they are."""
     trains = list(dict.fromkeys(row["train"] for row in rows))
     tests = list(dict.fromkeys(r["noise"] for r in sorted(rows, key=lambda r: float(r["epsilon"]))))
-    axis = alt.Axis(labelAngle=0, grid=False, domain=False, ticks=False, labelPadding=6)
     most = max(abs(row["value"]) for row in rows) or 1.0
     base = drawing.make_chart(rows).encode(
-        x=alt.X("train:O", title=_TRAINING, sort=trains, axis=axis),
-        y=alt.Y("noise:O", title="noise in test, epsilon", sort=tests, axis=axis),
+        x=alt.X("train:O", title=_TRAINING, sort=trains, axis=labels.size_axis(trains)),
+        y=alt.Y("noise:O", title="noise in test, epsilon", sort=tests, axis=labels.size_axis()),
         tooltip=make_tooltip(train="training noise", noise="test noise", **VALUE_TIPS),
     )
     shades = alt.Scale(
@@ -124,6 +124,7 @@ def _draw_differences(rows: Sequence[Row], title: str) -> Chart:
         base.mark_rect(opacity=0.6).encode(color=colour),
         base.transform_filter("datum.shown").mark_text(fontWeight="bold").encode(text="label:N"),
         base.transform_filter("!datum.shown").mark_text().encode(text="label:N"),
+        *labels.mark_sizes(base, trains),
     )
     return alt.layer(*layers).properties(title=title, width=WIDTH, height=34 * len(tests))
 
@@ -275,22 +276,39 @@ def draw_errors(
     """
     finding = as_results(found).findings.get("mce")
     boards = _choose_boards(finding, metric)
-    panels, counts = [], [0, 0]
+    panels, drawn, shown = [], list[Row](), 0
     for board in boards:
-        panel, better, pairs = _draw_board(board, arrows)
+        panel, pairs = _draw_board(board, arrows)
         panels.append(panel)
-        counts = [counts[0] + better, counts[1] + pairs]
+        drawn += pairs
+        shown += sum(_improves(board, arrow) for arrow in pairs if arrow["better"])
     name = boards[0].scores[0].metric if len(boards) == 1 else "the mean error"
-    if counts[1]:
-        text = f"{counts[0]} of {counts[1]} arrows improve both clean error and {name}."
+    if drawn:
+        better = sum(arrow["better"] for arrow in drawn)
+        text = f"{better} of {len(drawn)} arrows improve both clean error and {name}"
+        text += f", {shown} of them shown." if better else "."
     else:
         text = f"Clean error and {name} of {len(boards[0].scores)} models."
     return drawing.compose_figure(
         panels,
         finding=text,
         about="Errors in per cent; lower left is better. Bars: 95 % intervals. Arrows join models "
-        "that differ in their training: solid where both errors fall, dashed otherwise.",
+        "that differ in their training: solid where both errors fall, else dashed. Shown: both "
+        "paired differences have 95 % intervals that leave out 0.",
     )
+
+
+def _improves(board: Scoreboard, arrow: Row) -> bool:
+    """Whether an arrow lowers both errors beyond chance."""
+    start, end = (
+        next(score.result for score in board.scores if score.label == arrow[name])
+        for name in ("from", "to")
+    )
+    if not meets_same_suite(start, end):
+        return False
+    cleans = (end.series[0].on_clean, start.series[0].on_clean)
+    accuracy = estimate_accuracy_difference(*cleans)
+    return accuracy.low > 0 and mean_error_difference(start, end).low > 0
 
 
 def _choose_boards(finding: object, metric: str) -> list[Scoreboard]:
@@ -308,18 +326,22 @@ def _choose_boards(finding: object, metric: str) -> list[Scoreboard]:
 
 def _draw_board(
     board: Scoreboard, arrows: Sequence[tuple[str, str]] | None
-) -> tuple[Chart, int, int]:
-    """Return the panel of a suite, the number of arrows to better models, and that of all."""
+) -> tuple[Chart, list[Row]]:
+    """Return the panel of a suite, and its arrows."""
     rows = [_make_row(score) for score in board.scores]
+    for row, place in zip(rows, drawing.find_places(r["model"] for r in rows), strict=True):
+        row["shape"] = drawing.find_shape(place)
     by_label = {row["model"]: row for row in rows}
     pairs = find_pairs(board.scores) if arrows is None else arrows
     for label in (label for pair in pairs for label in pair):
         if label not in by_label:
             raise unknown_name("model of an arrow", label, by_label)
-    ends = [{"low": row["clean_low"], "high": row["clean_high"]} for row in rows]
+    ends = [
+        {"value": row["clean"], "low": row["clean_low"], "high": row["clean_high"]} for row in rows
+    ]
     across, up = (_bound(drawing.find_domain(part, at_most=100)) for part in (ends, rows))
     frame = Frame(across, up, WIDTH, _ERRORS_HEIGHT)
-    drawn = [_make_arrow(by_label[a], by_label[b], frame) for a, b in pairs]
+    drawn = [_make_arrow(by_label[a], by_label[b], frame) | {"from": a, "to": b} for a, b in pairs]
     metric = board.scores[0].metric
     tooltip = make_tooltip(model="model", clean="clean error, %", **_VALUE)
     points = draw_points(
@@ -332,8 +354,7 @@ def _draw_board(
     )
     title = to_one_line(f"{metric} on {board.data}, suite {board.suite.name}")
     chart = alt.layer(*(_draw_arrows(drawn, frame) if drawn else ()), *points)
-    better = sum(arrow["better"] for arrow in drawn)
-    return chart.properties(title=title, width=WIDTH, height=_ERRORS_HEIGHT), better, len(drawn)
+    return chart.properties(title=title, width=WIDTH, height=_ERRORS_HEIGHT), drawn
 
 
 def _bound(domain: Sequence[float]) -> list[float]:
@@ -356,7 +377,7 @@ def find_pairs(scores: Sequence[Score]) -> list[tuple[str, str]]:
 
 def _make_row(score: Score) -> Row:
     columns = make_columns(score.clean, "clean") | make_columns(score.mean)
-    return {"model": score.label, **columns, "shape": "circle"}
+    return {"model": score.label, **columns}
 
 
 def _make_arrow(start: Row, end: Row, frame: Frame) -> Row:

@@ -42,6 +42,7 @@ from shaketable.views import drawing
 from shaketable.views.blocks import Block, Table
 from shaketable.views.drawing import Chart, Row, make_tooltip
 from shaketable.views.terminal import Displayed
+from shaketable.views.text import join_names
 
 _CLEAN = "no noise"
 _CELL = 84, 52  # pixels
@@ -187,9 +188,16 @@ def _describe(rows: Sequence[Row]) -> str:
         if values.get((_CLEAN, test), 0.0) > max(values.get((t, test), 0.0) for t in noisy)
     ]
     rest = f" Training without noise is better for {len(plain)} of {len(tests)}." if plain else ""
+    lows, highs = (
+        {t: float(np.mean([r[end] for r in rows if r["train"] == t])) for t in noisy}
+        for end in ("low", "high")
+    )
+    rivals = [t for t in noisy if t != best and highs[t] >= lows[best]]
+    doubt = f"; the intervals of {join_names(rivals, 'norms')} overlap with its" if rivals else ""
     return (
-        f"For {len(own)} of {len(both)} norms, the norm that is tested is the best to train on; on "
-        f"average over all tests it is {best}, with {means[best]:.1f} % of the best accuracy.{rest}"
+        f"As measured, for {len(own)} of {len(both)} norms, the norm that is tested is the best to "
+        f"train on; on average over all tests it is {best}, with {means[best]:.1f} % of the best "
+        f"accuracy{doubt}.{rest}"
     )
 
 

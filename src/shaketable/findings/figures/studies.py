@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
+from textwrap import wrap
 from typing import Any
 
 import altair as alt
@@ -23,6 +25,7 @@ from shaketable.findings.requirements.quantities import QUANTITIES, Case, Quanti
 from shaketable.findings.results import Found, as_results
 from shaketable.findings.series import Series
 from shaketable.findings.study.charts import choose_run_counts, draw_matrix, draw_runs
+from shaketable.findings.study.numbers import list_optima
 from shaketable.findings.subjects import Subject, distinguish, list_training_facts, name_noise
 from shaketable.findings.suite_results import SuiteResult
 from shaketable.views import drawing
@@ -67,23 +70,19 @@ def draw_optima(found: Found) -> Chart:
         panels,
         finding=" ".join(map(_describe_optima, subjects)),
         about="Accuracy in per cent, mean over runs. Dots and bold numbers: the best training "
-        "noise for each test noise, as measured; outlined: the same noise in training and test.",
+        "noise for each test noise, as measured; outlined: the same noise in training and test. "
+        "Shown: with 95 % confidence for all differences of a matrix together.",
     )
 
 
 def _describe_optima(subject: Subject) -> str:
-    """Say on which side of the diagonal the best training noise of every test noise lies."""
-    best: dict[float, tuple[float, float, float]] = {}
-    for s in subject.all_series:
-        test, train = s.first.epsilon, s.first.train_epsilon
-        if test is not None and train is not None:  # of equal ones, the closest to the diagonal
-            entry = s.accuracy.value, -abs(train - test), train
-            best[test] = max(best.get(test, entry), entry)
-    sides = [(train > test) - (train < test) for test, (*_, train) in best.items()]
+    """Say on which side of the diagonal the best training noise is shown to lie."""
+    positions = [optimum.position for optimum in list_optima(subject)]
+    open_ones = len(positions) - positions.count("above") - positions.count("below")
     return (
-        f"{subject.label}: the best training noise is stronger than the test noise for "
-        f"{sides.count(1)} of {len(sides)} sizes, weaker for {sides.count(-1)}, equal for "
-        f"{sides.count(0)}."
+        f"{subject.label}: the best training noise is shown to be stronger than the test noise for "
+        f"{positions.count('above')} of {len(positions)} sizes, weaker for "
+        f"{positions.count('below')}; for {open_ones} it is open."
     )
 
 
@@ -187,9 +186,8 @@ def _make_row(label: str, place: int, series: Series) -> Row:
 def _draw_accuracy(rows: Sequence[Row], noise: str) -> Chart:
     scale = alt.Scale(domain=drawing.find_domain(rows, at_most=100), nice=False)
     base = _encode(rows)
-    bars, line, points = drawing.line_with_bars(base, title="accuracy, per cent", scale=scale)
-    points = points.encode(shape=drawing.shape_like(_make_colour(rows)))
-    return alt.layer(bars, line, points).properties(
+    layers = drawing.line_with_bars(base, title="accuracy, per cent", scale=scale)
+    return alt.layer(*layers).properties(
         title=f"a  Accuracy under {noise}", width=WIDTH, height=_HEIGHT
     )
 
@@ -290,18 +288,25 @@ def draw_convergence(found: Found, *, metric: str = "mscr") -> Chart:
         )
     title = {"mscr": "MSCR", **TITLES}.get(name, name.replace("_", " "))
     about = f"{title} under {under}" if under else title
+    places = (dict.fromkeys(parts) for parts in zip(*panels, strict=True))
+    differ = [len(parts) > 1 for parts in places]  # models, and corruptions
     charts = [
-        _draw_panel(
-            title, *place, [case for case, _ in entries], [r for _, rows in entries for r in rows]
+        panel
+        for (model, under), entries in panels.items()
+        for panel in _draw_panels(
+            f"mean {title}, per cent",
+            ", ".join(compress((model, under), differ)),
+            entries,
+            by_size=bool(model),
         )
-        for place, entries in panels.items()
     ]
     lines = [rows for entries in panels.values() for _, rows in entries]
     return drawing.compose_figure(
         charts,
         finding=_describe_convergence(about, lines),
-        about="Lines: means over the first runs; bands: their 95 % intervals. If a line still "
-        "moves at its end, more runs are needed.",
+        about="Lines: means over the first runs; bands: their 95 % intervals, of few runs they may "
+        "go on beyond the frame. If a line still moves at its end, more runs are needed.",
+        columns=1 if len(charts) == len(panels) else 3,
     )
 
 
@@ -331,16 +336,27 @@ def take_runs(source: Any, runs: int) -> Any:
     return replace(source, cells=tuple(cell for cell in source if cell.run in first))
 
 
-def _draw_panel(
-    metric: str, model: str, under: str, cases: Sequence[Case[Any]], rows: Sequence[Row]
-) -> Chart:
-    if model:  # by the size of the training noise, from weak to strong
-        ordered = sorted(cases, key=lambda case: case.first.train_epsilon or 0.0)
-        colour = drawing.train_colour(name_training(case.first) for case in ordered)
+def _draw_panels(
+    y_title: str,
+    about: str,
+    entries: Sequence[tuple[Case[Any], Sequence[Row]]],
+    *,
+    by_size: bool,
+) -> list[Chart]:
+    """Draw cases, those of one model from weak to strong training noise."""
+    if by_size:
+        entries = sorted(entries, key=lambda entry: entry[0].first.train_epsilon or 0.0)
+        colour = drawing.train_colour(name_training(case.first) for case, _ in entries)
     else:
-        colour = drawing.model_colour(case.label for case in cases)
-    title = ", ".join(part for part in (model, under) if part)
-    return draw_runs(rows, colour, title=to_one_line(title), y_title=f"mean {metric}, per cent")
+        colour = drawing.model_colour(case.label for case, _ in entries)
+    rows = [row for _, rows in entries for row in rows]
+    panels = draw_runs(rows, colour, y_title=y_title)
+    if not about:
+        return panels
+    return [
+        p.properties(title=wrap(to_one_line(f"{about}: {p.title}"), 30 if len(panels) > 1 else 90))
+        for p in panels
+    ]
 
 
 def _describe_convergence(metric: str, lines: Sequence[Sequence[Row]]) -> str:

@@ -8,7 +8,7 @@ import altair as alt
 
 from shaketable.findings.mce.scores import Score, Scoreboard
 from shaketable.statistics.estimate import Estimate
-from shaketable.views import drawing
+from shaketable.views import drawing, labels
 from shaketable.views.drawing import Chart, Row, make_columns, make_tooltip
 from shaketable.views.text import to_one_line
 
@@ -34,7 +34,7 @@ def means_chart(board: Scoreboard) -> Chart:
         tooltip=make_tooltip(model="model", noise="noise", **_VALUE),
     )
     clean = _draw_clean_rules(board).encode(x=alt.X("value:Q", scale=scale))
-    height = len(drawing.list_distinct(rows, "noise")) * (18 + 12 * len(board.scores))
+    height = labels.find_height(drawing.list_distinct(rows, "noise"), len(board.scores))
     panel = alt.layer(clean, *dots).properties(height=height)
     return drawing.stack_panels([panel], title=f"{title}, {about}")
 
@@ -50,7 +50,8 @@ def draw_error_panels(board: Scoreboard) -> list[Chart]:
                 for level in ladder.levels
             )
     all_rows = [row for rows in by_norm.values() for row in rows]
-    scale, colour = _make_error_scale(board, all_rows), drawing.model_colour(board.labels)
+    scale = _make_error_scale(board, all_rows)
+    colour = drawing.model_colour(board.labels, legend=False)
     steps = list(range(1, board.levels + 1))
     axis = alt.Axis(values=steps, format="d", grid=False, labelSeparation=2)
     levels = alt.Scale(domain=[0.5, board.levels + 0.5], nice=False)
@@ -64,7 +65,7 @@ def draw_error_panels(board: Scoreboard) -> list[Chart]:
             ),
         )
         lines = drawing.line_with_bars(base, title="error, per cent", scale=scale)
-        clean = _draw_clean_rules(board).encode(y=alt.Y("value:Q", scale=scale))
+        clean = _draw_clean_rules(board).encode(y=alt.Y("value:Q", scale=scale), color=colour)
         panels.append(alt.layer(clean, *lines).properties(title=norm, width=190, height=150))
     return panels
 

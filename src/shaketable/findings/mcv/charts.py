@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import count
 from typing import Literal, TypeAlias
 
 import altair as alt
@@ -11,11 +10,12 @@ import altair as alt
 from shaketable.findings.mcv.finding import MCVBoard
 from shaketable.findings.mcv.variation import Variation, VariationTable
 from shaketable.statistics.estimate import Estimate
-from shaketable.views import drawing
-from shaketable.views.drawing import Chart, Row, make_columns, make_tooltip
+from shaketable.views import drawing, labels
+from shaketable.views.drawing import SHAPES, Chart, Row, make_columns, make_tooltip
+from shaketable.views.scatter import Frame, write_names
 from shaketable.views.text import to_one_line
 
-_HEIGHT, _LETTERS, _NARROW = 420, 11, 420
+_HEIGHT = 420
 _Corner: TypeAlias = tuple[Literal["left", "right"], Literal["top", "bottom"]]
 _QUADRANTS: dict[str, _Corner] = {
     "I": ("left", "top"),
@@ -24,18 +24,20 @@ _QUADRANTS: dict[str, _Corner] = {
     "IV": ("right", "bottom"),
 }
 _MEANINGS = {
-    "I": "better and steadier",
-    "II": "better, less steady",
-    "III": "worse, steadier",
-    "IV": "worse and less steady",
+    "I": "better\nand steadier",
+    "II": "better,\nless steady",
+    "III": "worse,\nsteadier",
+    "IV": "worse and\nless steady",
 }
+_CORNERS = ((100, 38),) * 4  # pixels of these words
 
 
 def mcv_plot(boards: Sequence[MCVBoard]) -> Chart:
     """Mean accuracy against CV over the sets of a suite: one panel per suite, one point per model.
 
     Dai & Berleant (2022), Fig. 4. Bars reach from the lowest to the highest accuracy, rings are
-    clean accuracies, dashed lines go through the reference; the quadrants are the groups I to IV.
+    clean accuracies, dashed lines go through the reference; the quadrants are the groups I to IV,
+    each with its shape.
     """
     panels = []
     for board in boards:
@@ -80,7 +82,7 @@ def effects_chart(board: MCVBoard) -> Chart:
         scale=scale,
         tooltip=make_tooltip(model="model", noise="factor", **tips),
     )
-    height = len(drawing.list_distinct(rows, "noise")) * (14 + 10 * len(board.results))
+    height = labels.find_height(drawing.list_distinct(rows, "noise"), len(board.results))
     zero = drawing.vertical_rule(0.0, scale=scale)
     panel = alt.layer(zero, *dots).properties(height=height)
     return drawing.stack_panels([panel], title="What every factor costs")
@@ -106,10 +108,19 @@ def _draw_panel(
         row["cv_low"], row["cv_high"] = limits
     across = _find_range([row[end] for row in rows for end in ("cv_low", "cv_high")])
     up = [min(ends) - air, max(ends) + air]
-    _place_labels(rows, across, up)
-    x = alt.Scale(domain=across, nice=False, zero=False)
-    y = alt.Scale(domain=up, nice=False, zero=False, reverse=table.lower_is_better)
-    colour = alt.Color("group:N", title=None, scale=alt.Scale(domain=list(_QUADRANTS)), legend=None)
+    up = up[::-1] if table.lower_is_better else up
+    frame = Frame(across, up, drawing.WIDTH, _HEIGHT)
+    x = alt.Scale(domain=across, nice=False)
+    several = len(rows) > 1
+    colour, names = write_names(
+        [row["model"] for row in rows],
+        [(row["cv"], row["mean"], row["model"]) for row in rows],
+        frame,
+        avoid=[(row["cv"], row["clean"]) for row in rows if row["clean"] is not None],
+        corners=_CORNERS if several else (),
+    )
+    shapes = alt.Scale(domain=list(_QUADRANTS), range=list(SHAPES[: len(_QUADRANTS)]))
+    shape = alt.Shape("group:N", title=None, scale=shapes, legend=None)
     tips = make_tooltip(
         model="model",
         group="group",
@@ -125,33 +136,30 @@ def _draw_panel(
     lines = ", thin lines: 95 % intervals" if spans else ""
     x_title = f"coefficient of variation, per cent{lines}"
     points = drawing.make_chart(rows).encode(
-        x=alt.X("cv:Q", title=x_title, scale=x),
+        x=frame.x("cv", x_title),
         color=colour,
         tooltip=[tip for tip in tips if _is_known(tip, rows)],
     )
     bars = points.mark_rule(strokeWidth=2, opacity=0.55).encode(
-        alt.Y("low:Q", title=y_title, scale=y), alt.Y2("high:Q")
+        frame.y("low", y_title), alt.Y2("high:Q")
     )
-    at_mean = alt.Y("mean:Q", title=y_title, scale=y)
-    means = points.mark_point(filled=True, size=70, opacity=1).encode(at_mean)
+    at_mean = frame.y("mean", y_title)
+    means = points.mark_point(filled=True, size=70, opacity=1)
     clean = points.transform_filter("isValid(datum.clean)").mark_point(size=70, strokeWidth=2)
-    names = points.mark_text(align="left", dx=8, fontSize=_LETTERS).encode(
-        alt.Y("label:Q", scale=y), text="model:N"
-    )
     quadrants = (
         drawing.vertical_rule(base["cv"], "reference", scale=x),
-        drawing.horizontal_rule(base["mean"], scale=y),
-        *(_name_quadrant(name, base["cv"], across, x) for name in _QUADRANTS),
+        drawing.horizontal_rule(base["mean"], scale=alt.Scale(domain=up, nice=False)),
+        *map(_name_quadrant, _QUADRANTS),
     )
     layers = (
-        *(quadrants if len(rows) > 1 else ()),
+        *(quadrants if several else ()),
         points.mark_rule(strokeWidth=1).encode(
-            alt.X("cv_low:Q", title=x_title, scale=x), alt.X2("cv_high:Q"), at_mean
+            frame.x("cv_low", x_title), alt.X2("cv_high:Q"), at_mean
         ),
         bars,
-        means,
-        clean.encode(alt.Y("clean:Q", scale=y)),
-        names,
+        clean.encode(frame.y("clean", y_title), shape),
+        *names,
+        means.encode(at_mean, shape),
     )
     return alt.layer(*layers).properties(height=_HEIGHT)
 
@@ -172,22 +180,6 @@ def _make_row(table: VariationTable, i: int, times: float) -> Row:
     }
 
 
-def _place_labels(rows: Sequence[Row], across: Sequence[float], up: Sequence[float]) -> None:
-    """Set the height of every model's name: near its mean, without covering another name."""
-    step = (up[1] - up[0]) * (_LETTERS + 2) / _HEIGHT
-    letter = (across[1] - across[0]) * 0.58 * _LETTERS / drawing.WIDTH
-    taken: list[tuple[float, float, float]] = []
-    for row in sorted(rows, key=lambda r: -r["mean"]):
-        left, right = row["cv"], row["cv"] + letter * (len(row["model"]) + 2)
-        neighbours = [y for start, end, y in taken if start < right and left < end]
-        # half a line above the mean, so that the line through the reference does not cross it
-        tries = (row["mean"] + (side * i + 1) * step / 2 for i in count() for side in (1, -1))
-        row["label"] = next(
-            y for y in tries if all(abs(y - other) >= 0.99 * step for other in neighbours)
-        )
-        taken.append((left, right, row["label"]))
-
-
 def _is_known(tip: alt.Tooltip, rows: Sequence[Row]) -> bool:
     return any(row[str(tip.shorthand).partition(":")[0]] is not None for row in rows)
 
@@ -199,23 +191,22 @@ def _find_range(values: Sequence[float]) -> list[float]:
     return [max(0.0, low - 0.08 * width), high + 0.25 * width]
 
 
-def _name_quadrant(name: str, cv: float, across: Sequence[float], scale: alt.Scale) -> alt.Chart:
-    """Write the name of a group next to the reference line, with its meaning if that fits."""
+def _name_quadrant(name: str) -> alt.Chart:
+    """Write the name of a group and its meaning into its corner of the chart."""
     side, down = _QUADRANTS[name]
-    room = abs(cv - across[side == "right"]) / (across[1] - across[0]) * _NARROW
-    words = f"{name}: {_MEANINGS[name]}"
-    text = words if len(words) * 0.6 * _LETTERS < room else name
-    mark = drawing.make_chart([{"text": text, "group": name, "cv": cv}]).mark_text(
-        align="right" if side == "left" else "left",
-        baseline=down,
-        dx=-7 if side == "left" else 7,
+    top = down == "top"
+    mark = drawing.make_chart([{"text": f"{name}: {_MEANINGS[name]}"}]).mark_text(
+        align=side,
+        baseline="top",
+        dx=6 if side == "left" else -6,
+        dy=6 if top else -32,
         fontWeight=600,
-        opacity=0.8,
+        opacity=0.7,
+        lineBreak="\n",
     )
     chart: alt.Chart = mark.encode(
-        x=alt.X("cv:Q", scale=scale),
-        y=alt.value(6 if down == "top" else _HEIGHT - 6),
+        x=alt.value(0 if side == "left" else "width"),
+        y=alt.value(0 if top else "height"),
         text="text:N",
-        color=alt.Color("group:N", scale=alt.Scale(domain=list(_QUADRANTS)), legend=None),
     )
     return chart

@@ -6,7 +6,7 @@ import altair as alt
 
 from shaketable.findings.measures.finding import MeasuredValue, Measures
 from shaketable.findings.measures.numbers import has_interval
-from shaketable.views import drawing
+from shaketable.views import drawing, labels
 from shaketable.views.drawing import Chart, Row, make_tooltip
 
 
@@ -39,8 +39,7 @@ def _draw_panel(found: Measures, name: str) -> Chart | None:
         ),
         legend=False,
     )
-    lines = len({row["noise"] for row in rows})
-    height = 20 + lines * (14 + 12 * len(found.models))
+    height = labels.find_height(drawing.list_distinct(rows, "noise"), len(found.models))
     title = values[0][1].title
     return drawing.finish_chart(alt.layer(*dots).properties(height=height, title=title))
 

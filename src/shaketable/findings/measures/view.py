@@ -54,6 +54,7 @@ def make_blocks(found: Measures) -> list[Block]:
     name, label = found.headline
     first = [m.find_worst(name, label) for m in found.models]
     several = len(found.models) > 1
+    labels = [m.label for m in found.models]
     cards = [_make_card(m.label, v) for m, v in zip(found.models, first, strict=True)]
     summary = (
         _show_models(found.models, first) if several else _show_measures(found.models[0], first[0])
@@ -62,7 +63,7 @@ def make_blocks(found: Measures) -> list[Block]:
         *([Cards(cards, "headline")] if found.asked else []),
         Heading("How do uneven classes and scores fare?", "measures", "Measures"),
         summary,
-        Chart(draw, _CHART, level="detail", title="Measures under noise"),
+        Chart(draw, _CHART, "Measures under noise", labels if several else (), "detail"),
         *(block for model in found.models for block in _show_details(model, several)),
         *([_show_suites(found)] if found.suites else []),
         Definition(_FORMS, _ABOUT),

@@ -9,7 +9,7 @@ import altair as alt
 from shaketable.findings.series import Series
 from shaketable.findings.subjects import Subject
 from shaketable.statistics.estimate import Estimate
-from shaketable.views import drawing
+from shaketable.views import drawing, labels
 from shaketable.views.drawing import HEIGHT, Chart, Row, list_distinct, make_columns, make_tooltip
 
 VALUE_TIPS = {"value": "value, %", "low": "95 % interval from, %", "high": "to, %"}
@@ -46,12 +46,12 @@ def mscr_chart(subjects: Sequence[Subject]) -> Chart:
     if fitted := [r for r in rows if r["train_epsilon"] is None]:
         names = list_distinct(fitted, "model")
         base = drawing.make_chart(fitted).encode(
-            y=alt.Y("model:N", title=None, sort=names),
+            y=alt.Y("model:N", title=None, sort=names, axis=labels.name_axis(names)),
             color=drawing.model_colour(names, legend=False),
             tooltip=make_tooltip(model="model", **VALUE_TIPS),
         )
         dots = drawing.dots_with_bars(base, title=title, scale=scale)
-        height = 20 + 44 * len(names)
+        height = labels.find_height(names, 2)
         panels.append(
             alt.layer(drawing.vertical_rule(0, scale=scale), *dots).properties(
                 title="models as given", height=height
@@ -93,7 +93,7 @@ def _draw_lines(subjects: Sequence[Subject], colour: alt.Color, title: str) -> C
     lines = drawing.line_with_bars(base, title="accuracy, per cent", scale=scale)
     known = [s.eps_min for s in subjects if s.eps_min is not None]
     eps_min = [1.0] if in_units else dict.fromkeys(known)
-    marks = [drawing.vertical_rule(value, "eps_min") for value in eps_min]
+    marks = drawing.mark_eps_min(eps_min, [row["size"] for row in rows])
     return alt.layer(*marks, *lines).properties(title=title, height=HEIGHT)
 
 
@@ -107,7 +107,7 @@ def _draw_dots(subjects: Sequence[Subject]) -> Chart:
         tooltip=make_tooltip(**_NOISE_TIPS),
         groups="test noise",
     )
-    height = 20 + len(list_distinct(rows, "noise")) * (24 + 16 * len(subjects))
+    height = labels.find_height(list_distinct(rows, "noise"), len(subjects))
     return alt.layer(*dots).properties(height=height, title="Other corruptions")
 
 

@@ -14,13 +14,15 @@ from shaketable.findings.mscr.charts import (
     make_training_colour,
 )
 from shaketable.findings.subjects import Subject
-from shaketable.views import drawing
+from shaketable.views import drawing, labels
 from shaketable.views.drawing import COLOURS, HEIGHT, WIDTH, Chart, Row, make_tooltip
 from shaketable.views.scatter import Frame, draw_points, draw_quadrant
 
 MAX_STEPS = 40
 """Numbers of runs at which convergence is shown at most."""
 
+_SMALL, _SMALL_HEIGHT = 165, 120  # pixels of a panel among several
+_TRAINING = "noise in training, epsilon"
 _NO_STUDY = "the records hold no study with noise in training"
 
 
@@ -57,11 +59,14 @@ def draw_tradeoff(
     if not rows:
         return []
     base = rows[baseline]
-    ends = [{"low": r["clean_low"], "high": r["clean_high"]} for r in rows]
+    ends = [{"value": r["clean"], "low": r["clean_low"], "high": r["clean_high"]} for r in rows]
     frame = Frame(drawing.find_domain(ends, at_most=100), drawing.find_domain(rows), WIDTH, HEIGHT)
     points = [r | {"shape": "square" if r is base else "circle"} for r in rows]
-    line = drawing.make_chart(points).mark_line(opacity=0.5, color=COLOURS[0])
-    joined = [line.encode(frame.x("clean"), frame.y("value"), order="train_epsilon:Q")]
+    line = drawing.make_chart(points).mark_line(opacity=0.5)
+    colour = drawing.model_colour((r["model"] for r in rows), legend=False)
+    joined = [
+        line.encode(frame.x("clean"), frame.y("value"), color=colour, order="train_epsilon:Q")
+    ]
     layers = (
         *draw_quadrant(frame, base["clean"], base["value"]),
         *(joined if base["train_epsilon"] is not None else ()),
@@ -80,14 +85,19 @@ def draw_tradeoff(
     return [alt.layer(*layers).properties(title=title, height=HEIGHT, width=WIDTH)]
 
 
-def convergence_chart(subjects: Sequence[Subject]) -> Chart:
-    """Mean MSCR over an increasing number of runs, with its interval."""
-    panels = [panel for subject in subjects for panel in _draw_convergence(subject)]
-    return drawing.stack_panels(
-        panels,
-        title="Mean MSCR over an increasing number of runs",
-        otherwise="no MSCR was measured in two runs or more",
-    )
+def draw_convergence(subject: Subject) -> list[Chart]:
+    """Mean MSCR over an increasing number of runs, with its interval: see `draw_runs`."""
+    series = [s for s in subject.at_eps_min if s.runs > 1]
+    rows = [
+        make_row(subject, part, part.change)
+        for s in series
+        for runs in choose_run_counts(s.runs)
+        for part in [s.take_runs(runs)]
+        if part.change is not None
+    ]
+    colour = make_training_colour(subject, series)
+    panels = draw_runs(rows, colour, y_title="mean MSCR, per cent")
+    return [*map(drawing.finish_chart, panels)]
 
 
 def draw_matrix(subject: Subject) -> Chart:
@@ -103,12 +113,11 @@ def draw_matrix(subject: Subject) -> Chart:
         r["best"] = r["value"] == best[r["noise"]]
         r["diagonal"] = r["train_epsilon"] == r["epsilon"]
         r["ink"] = "white" if r["value"] > (low + high) / 2 else "#10243a"
-    axis = alt.Axis(labelAngle=0, grid=False, domain=False, ticks=False, labelPadding=6)
     trains = list(dict.fromkeys(r["train"] for r in rows))
     tests = list(dict.fromkeys(r["noise"] for r in sorted(rows, key=lambda r: float(r["epsilon"]))))
     base = drawing.make_chart(rows).encode(
-        x=alt.X("train:O", title="noise in training, epsilon", sort=trains, axis=axis),
-        y=alt.Y("noise:O", title="noise in test, epsilon", sort=tests, axis=axis),
+        x=alt.X("train:O", title=_TRAINING, sort=trains, axis=labels.size_axis(trains)),
+        y=alt.Y("noise:O", title="noise in test, epsilon", sort=tests, axis=labels.size_axis()),
         tooltip=make_tooltip(train="training noise", noise="test noise", **VALUE_TIPS, runs="runs"),
     )
     shades = alt.Scale(range=["#dfeaf5", "#0b4a83"], domain=[low, max(high, low + 0.01)])
@@ -121,49 +130,56 @@ def draw_matrix(subject: Subject) -> Chart:
         others.mark_text().encode(text="label:N", color=ink),
         winners.mark_text(fontWeight="bold").encode(text="label:N", color=ink),
         winners.mark_point(filled=True, size=30, yOffset=-13, opacity=1).encode(color=ink),
+        *labels.mark_sizes(base, trains),
     )
     height = 44 * len(tests)
     chart: Chart = alt.layer(*layers).resolve_scale(color="independent")
     return chart.properties(title=subject.label, height=height)
 
 
-def _draw_convergence(subject: Subject) -> list[Chart]:
-    series = [s for s in subject.at_eps_min if s.runs > 1]
-    rows = [
-        make_row(subject, part, part.change)
-        for s in series
-        for runs in choose_run_counts(s.runs)
-        for part in [s.take_runs(runs)]
-        if part.change is not None
-    ]
-    if not rows:
-        return []
-    colour = make_training_colour(subject, series)
-    return [draw_runs(rows, colour, title=subject.label, y_title="mean MSCR, per cent")]
+def draw_runs(rows: Sequence[Row], colour: alt.Color, *, y_title: str) -> list[Chart]:
+    """Draw means over an increasing number of ``runs``, with their intervals.
+
+    Every line has a panel, all on one scale; several are small.
+    """
+    field = str(colour.shorthand).partition(":")[0]
+    names = drawing.list_distinct(rows, field)
+    plain = colour.legend(None)
+    width, height = (WIDTH, HEIGHT) if len(names) == 1 else (_SMALL, _SMALL_HEIGHT)
+    panels: list[Chart] = []
+    for name in names:
+        own = [row for row in rows if row[field] == name]
+        panel = _draw_runs(own, rows, plain, y_title=y_title)
+        panels.append(panel.properties(title=name, width=width, height=height))
+    return panels
 
 
-def draw_runs(rows: Sequence[Row], colour: alt.Color, *, title: str, y_title: str) -> Chart:
-    """Draw means over an increasing number of ``runs``, with their intervals, as a panel."""
+def _draw_runs(
+    rows: Sequence[Row], together: Sequence[Row], colour: alt.Color, *, y_title: str
+) -> Chart:
+    """Draw some lines on the scale of all; the wide intervals of few runs go beyond it."""
+    last = max(row["runs"] for row in together)
     steps = sorted({row["runs"] for row in rows})
     axis = alt.Axis(values=steps[:: -(len(steps) // 8 + 1)], format="d")
     base = drawing.make_chart(rows).encode(
         x=alt.X("runs:Q", title="runs", scale=alt.Scale(zero=False, nice=False), axis=axis),
         color=colour,
     )
-    settled = [r for r in rows if 3 * r["runs"] > 2 * steps[-1]]
-    low, high = drawing.find_domain(settled, *(r["value"] for r in rows))
+    settled = [r for r in together if 3 * r["runs"] > 2 * last]
+    values = [r["value"] for r in together]
+    low, high = drawing.find_domain(settled, *values)
     near_zero = low <= 0 <= high or min(abs(low), abs(high)) < (high - low)
     zero = [0.0] if near_zero else []
-    scale = alt.Scale(domain=drawing.find_domain(settled, *zero, *(r["value"] for r in rows)))
+    scale = alt.Scale(domain=drawing.find_domain(settled, *zero, *values))
     y, y_low = (alt.Y(f"{name}:Q", title=y_title, scale=scale) for name in ("value", "low"))
     tooltip = make_tooltip(model="model", train="training noise", runs="runs", **VALUE_TIPS)
-    band = base.mark_area(opacity=0.12, clip=True).encode(y=y_low, y2=alt.Y2("high:Q"))
+    band = base.mark_area(opacity=0.2, clip=True).encode(y=y_low, y2=alt.Y2("high:Q"))
     line = base.mark_line().encode(y=y)
     points = base.mark_point(filled=True, size=32, opacity=1).encode(
         y=y, tooltip=tooltip, shape=drawing.shape_like(colour)
     )
     rules = [drawing.horizontal_rule(0, scale=scale)] if near_zero else []
-    return alt.layer(*rules, band, line, points).properties(title=title, height=HEIGHT, width=WIDTH)
+    return alt.layer(*rules, band, line, points)
 
 
 def choose_run_counts(n: int) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +29,8 @@ TRADEOFF = (
     "is a trade-off."
 )
 RUNS = (
-    "The mean over an increasing number of runs, with its 95 % interval. If a line still moves at "
-    "its end, more runs are needed."
+    "The mean over an increasing number of runs, with its 95 % interval; that of few runs may go "
+    "on beyond the frame. If a line still moves at its end, more runs are needed."
 )
 
 _POSITIONS = {
@@ -53,9 +54,9 @@ def make_blocks(finding: Study) -> list[Block]:
         return []
     drawn = [s for s in finding.subjects if not s.left_to_suites]
     several_runs = all(s.runs > 1 for subject in subjects for s in subject.noisy)
-    width = 120 + 74 * max(len(s.clean) for s in subjects)
+    width = 130 + 46 * max(len(s.clean) for s in subjects)
     has_mscr = any(e.estimate is not None for s in drawn for e in finding.mscr[s])
-    several = any(s.runs > 1 and s.change is not None for x in drawn for s in x.at_eps_min)
+    repeated = [x for x in drawn if any(s.runs > 1 and s.change is not None for s in x.at_eps_min)]
     return [
         Heading("What noise in training does", "study", "Training noise"),
         *([Sentence(_RUNS_ALONE, level="detail")] if several_runs else []),
@@ -63,13 +64,24 @@ def make_blocks(finding: Study) -> list[Block]:
         *(block for s in subjects for block in _show_subject(finding, s)),
         Chart(lambda: _charts("mscr").accuracy_chart(drawn), LADDER),
         *([Chart(lambda: _charts().tradeoff_chart(drawn), TRADEOFF)] if has_mscr else []),
-        *([Chart(lambda: _charts().convergence_chart(drawn), RUNS)] if several else []),
+        *(
+            Chart(
+                partial(_draw_runs, x),
+                RUNS,
+                f"Mean MSCR over an increasing number of runs, {x.label}",
+            )
+            for x in repeated
+        ),
     ]
 
 
 def _charts(finding: str = "study") -> Any:
     """Charts of a finding, imported when they are drawn, as that is slow."""
     return import_module(f"shaketable.findings.{finding}.charts")
+
+
+def _draw_runs(subject: Subject) -> Any:
+    return _charts().draw_convergence(subject)
 
 
 def _show_subject(finding: Study, subject: Subject) -> list[Block]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 
 from shaketable.findings.subgroups.finding import GroupBoard
-from shaketable.views import drawing
+from shaketable.views import drawing, labels
 from shaketable.views.drawing import Chart, Row, make_columns, make_tooltip
 from shaketable.views.text import to_one_line
 
@@ -44,6 +44,6 @@ def groups_chart(board: GroupBoard) -> Chart:
         groups=board.by,
         legend=len(board.models) > 1,
     )
-    panel = alt.layer(*dots).properties(height=20 + len(listed) * (14 + 12 * len(board.models)))
+    panel = alt.layer(*dots).properties(height=labels.find_height(listed, len(board.models)))
     title = to_one_line(f"Accuracy by {board.by}, under {', '.join(board.noises)}")
     return drawing.stack_panels([panel], title=title)

@@ -4,6 +4,7 @@
 
 const ROWS = 200; // rows of numbers that a chart lists at most
 const PRINTED = 688; // pixels between the margins of a printed page, as in the style sheet
+const WIDTH = 620; // pixels of a chart, as in views/drawing.py
 const LETTER = 7; // pixels of a letter in a chart, on average
 const { theme, models: listed } = JSON.parse(document.getElementById("page")?.textContent ?? '{"models": []}');
 const hidden = new Set(); // models that the reader does not want to see
@@ -36,6 +37,14 @@ function countColumns(spec, width) {
   return Math.max(1, Math.floor(width / Math.min(LETTER * longest + 40, width)));
 }
 
+// A chart says into how many columns its legend fits at the width it was made for.
+function fitLegends(spec, width) {
+  const { datasets, ...rest } = spec;
+  const fit = (columns) => Math.max(1, Math.floor((columns * (width - 60)) / WIDTH));
+  return JSON.parse(JSON.stringify(rest), (key, value) =>
+    key === "legend" && value?.columns ? { ...value, columns: fit(value.columns) } : value);
+}
+
 // Colours repeat: a legend of many models tells nothing, and pointing at a mark names its model.
 function hasLegend(chart) {
   return chart.figure.closest(".panels") === null
@@ -49,7 +58,7 @@ async function draw(chart, mends = {}) {
   const datasets = Object.fromEntries(
     Object.entries(spec.datasets ?? {}).map(([name, rows]) => [name, showRows(rows)]),
   );
-  const shown = { ...spec, datasets };
+  const shown = { ...fitLegends(spec, width), datasets };
   if (mends.height && typeof spec.height === "number") shown.height = Math.max(spec.height, mends.height);
   const room = Math.max(100, width - 90); // beside the labels of an axis
   const legend = {
