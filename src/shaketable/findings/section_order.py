@@ -2,7 +2,7 @@
 
 PLACES = (
     "verdict", "requirements", "changes", "regimes", "comparison", "suite", "sets", "worst-case",
-    "...", "risk", "features", "groups", "measures", "confusion", "confidence", "inputs",
+    "maps", "...", "risk", "features", "groups", "measures", "confusion", "confidence", "inputs",
     "accuracy", "study", "differences", "correlation", "stopping", "data", "closest", "duplicates",
     "classes", "nearest", "one-nn", "missing", "notes", "errata", "method",
 )  # fmt: skip
