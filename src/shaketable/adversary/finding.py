@@ -67,16 +67,14 @@ def make_results(
     data = () if found.data is None else (DataRecord.of(found.data),)
     records = Records((), attacks=tuple(list_records(found)), data=data, commands=tuple(commands))
     results = find_all(records, notes=notes)
-    return replace(results, findings={**results.findings, "worst_case": WorstCases((found,))})
+    return results.with_findings(worst_case=WorstCases((found,)))
 
 
 def join(results: Results, found: WorstCase) -> Results:
     """Return results of a file with a worst case that was just computed, which shows more."""
     computed = {record.key for record in list_records(found)}
     others = restore(a for a in results.records.attacks if a.key not in computed)
-    return replace(
-        results, findings={**results.findings, "worst_case": WorstCases((found, *others))}
-    )
+    return results.with_findings(worst_case=WorstCases((found, *others)))
 
 
 FINDINGS.add("worst_case", FindingKind(find, json=WorstCasesJson, needs_cells=False))

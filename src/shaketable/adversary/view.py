@@ -85,16 +85,16 @@ _MAX_MAPS = 6
 
 
 def make_blocks(found: WorstCase) -> list[Block]:
-    """Return verdicts, accuracies by epsilon, differences, maps, examples, evidence, settings."""
+    """Return verdicts, accuracies by epsilon, differences, examples, attacks, settings, maps."""
     return [
         *_show_verdicts(found),
         *_show_accuracies(found),
         *_show_differences(found),
-        *_show_maps(found),
         *_show_examples(found),
         *_say_left_out(found),
         *_show_evidence(found),
         *_show_method(found),
+        *_show_maps(found),
     ]
 
 
@@ -250,7 +250,7 @@ def _show_maps(found: WorstCase) -> list[Block]:
         return Chart(draw, _MAP, own_size=True)
 
     return [
-        Heading("Where the adversary went", level="detail"),
+        Heading("Where the adversary went", "maps", "Maps"),
         *map(show, curves[:_MAX_MAPS]),
     ]
 

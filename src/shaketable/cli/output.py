@@ -91,7 +91,7 @@ def conclude(options: MeasureOptions, results: Results, *, dataset: Dataset | No
     required = read_requirements(options)
     found = decide(results.groups, required) if required else None
     if found is not None:
-        results = replace(results, findings={**results.findings, "requirements": found})
+        results = results.with_findings(requirements=found)
     with ignore_broken_pipe():
         if options.json:
             print_json({**results.json(), **_list_sizes(results, dataset)})
@@ -124,13 +124,11 @@ def _join_file(results: Results, options: MeasureOptions, data: Dataset | None) 
     assert options.store is not None, "it is named"
     with Store(options.store, must_exist=True) as store:
         records = store.records()
-    groups, findings = replace(results.groups, records=records), dict(results.findings)
+    groups, findings = replace(results.groups, records=records), results.findings
     if {cell.key for cell in records} == {cell.key for cell in results.records}:
-        for name in ("requirements", "worst_case"):
-            found = FINDINGS.get(name).find(groups)
-            if found is not None:
-                findings.setdefault(name, found)
-        return replace(results, groups=groups, findings=findings)
+        kept = {name: FINDINGS.get(name).find(groups) for name in ("requirements", "worst_case")}
+        others = {name: f for name, f in kept.items() if f is not None and name not in findings}
+        return replace(results, groups=groups).with_findings(**others)
     whole = find(
         records,
         reference=groups.reference,
@@ -142,9 +140,7 @@ def _join_file(results: Results, options: MeasureOptions, data: Dataset | None) 
     if data is not None and (n := getattr(options, "inputs", None)) is not None:
         whole = whole.show_inputs(data, n)
     if options.require:
-        whole = replace(
-            whole, findings={**whole.findings, "requirements": findings["requirements"]}
-        )
+        whole = whole.with_findings(requirements=findings["requirements"])
     return whole
 
 

@@ -75,7 +75,7 @@ def report(
     title
         Heading of the page; by default it names models and data.
     notes
-        Sentences that a reader should know, shown near the top.
+        Sentences that a reader should know, besides those of the results.
     reference
         Label of the model that the groups of the mCV plot refer to; see `VariationTable`.
 
@@ -136,7 +136,7 @@ def write_report(
     title
         Heading of the page; by default it names models and data.
     notes
-        Sentences that a reader should know, shown near the top.
+        Sentences that a reader should know, besides those of the results.
     reference
         Label of the model that the groups of the mCV plot refer to; see `VariationTable`.
     audits

@@ -124,6 +124,38 @@ class Results(Displayed):
         }
         return replace(self, findings=findings)
 
+    def with_findings(self, **others: Finding) -> Results:
+        """Return the results with these findings in place of those of their names.
+
+        Decisions on requirements are passed on to findings that have a method `decide`.
+
+        Parameters
+        ----------
+        **others
+            Findings by their names.
+
+        Returns
+        -------
+        Results
+            All findings.
+
+        Examples
+        --------
+        >>> import shaketable as st
+        >>> data = [[0.2], [0.8]], [False, True]
+        >>> found = st.find(st.evaluate(lambda x: x[:, 0] > 0.5, data, "linf(0.1)"))
+        >>> found.with_findings().findings.keys() == found.findings.keys()
+        True
+        """
+        findings = {**self.findings, **others}
+        check = getattr(findings.get("requirements"), "check", None)
+        if check is not None:
+            findings = {
+                name: finding.decide(check.decisions) if hasattr(finding, "decide") else finding
+                for name, finding in findings.items()
+            }
+        return replace(self, findings=findings)
+
     def show_inputs(self, data: Any, n: int = 5) -> Results:
         """Return the results with the inputs that flip: images, or rows with changed cells marked.
 
@@ -226,7 +258,7 @@ def find(
         *([] if metric else note_uneven_classes(groups.series)),
     )
     sentences = (*records.notes, *notes, *of_records, *problems)
-    return Results(groups, findings, tuple(dict.fromkeys(sentences)))
+    return Results(groups, findings, tuple(dict.fromkeys(sentences))).with_findings()
 
 
 def _note_hits(records: Records) -> list[str]:

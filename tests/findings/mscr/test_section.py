@@ -25,7 +25,7 @@ def test_page_of_fixed_models_says_what_the_metrics_say(
         write_report(tmp_path / "r.html", noise_records, dataset=data, notes=["mind the gap"])
     )
     text = " ".join(page.text.split())
-    assert "mind the gap" in text
+    assert "Mind the gap" in text
     for model in noise_records.models:
         records = noise_records.select(model=model)
         mscr = metrics.mscr(records)

@@ -120,3 +120,18 @@ def test_check_reads_a_file_that_cannot_be_written(capsys, tmp_path, monkeypatch
     code, out, err = run_command(capsys, "check", "r.sqlite", "--require", "accuracy >= 1")
     assert (code, "1 of 1 requirement met" in out) == (0, True)
     assert "the requirements are not kept: it is read-only" in err
+
+
+def test_other_findings_are_told_of_decisions():
+    class Listener:
+        heard = ()
+
+        def decide(self, decisions):
+            told = Listener()
+            told.heard = tuple(decisions)
+            return told
+
+    results = st.find(records_with())
+    found = decide(results.groups, parse_requirements("error <= 9"))
+    told = results.with_findings(listener=Listener(), requirements=found).findings["listener"]
+    assert told.heard == found.check.decisions
