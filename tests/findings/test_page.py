@@ -73,8 +73,8 @@ def test_report_refuses_what_it_cannot_write(tmp_path: Path, noise_records: Reco
         write_report(tmp_path / "r.html", Records(()))
     with pytest.raises(InputError, match="name another file"):
         write_report(tmp_path / "no" / "r.html", find_once(noise_records))
-    with pytest.raises(InputError, match=r"must end in \.html or \.htm, got .*s\.pdf'; rename it"):
-        write_report(tmp_path / "s.pdf", find_once(noise_records))
+    with pytest.raises(InputError, match=r"must end in \.html, .*\.pdf, got .*s\.png'; rename it"):
+        write_report(tmp_path / "s.png", find_once(noise_records))
     assert not list(tmp_path.iterdir())
     assert write_report(tmp_path / "R.HTM", find_once(noise_records)).exists()
 
