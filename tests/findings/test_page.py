@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,9 @@ def test_page_is_semantic(tmp_path: Path, mixed_records: Records) -> None:
     page = read_page(write_report(tmp_path / "r.html", find_once(mixed_records)))
     assert ("html", {"lang": "en"}) in page.elements
     assert page.count("h1") == 1
+    levels = [int(tag[1]) for tag, _ in page.elements if tag in ("h1", "h2", "h3", "h4")]
+    assert levels[0] == 1
+    assert all(b - a <= 1 for a, b in pairwise(levels)), "no level of headings is left out"
     assert page.count("figure") == page.count("figcaption") == len(page.specs) > 5
     assert all("scope" in attrs for tag, attrs in page.elements if tag == "th")
     ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
@@ -73,7 +77,7 @@ def test_report_refuses_what_it_cannot_write(tmp_path: Path, noise_records: Reco
         write_report(tmp_path / "r.html", Records(()))
     with pytest.raises(InputError, match="name another file"):
         write_report(tmp_path / "no" / "r.html", find_once(noise_records))
-    with pytest.raises(InputError, match=r"must end in .*\.html.*, got .*s\.png'; rename it"):
+    with pytest.raises(InputError, match=r"must end in \.html, .*\.pdf, got .*s\.png'; rename it"):
         write_report(tmp_path / "s.png", find_once(noise_records))
     assert not list(tmp_path.iterdir())
     assert write_report(tmp_path / "R.HTM", find_once(noise_records)).exists()

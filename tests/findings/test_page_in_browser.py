@@ -7,9 +7,11 @@ import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import altair as alt
 import numpy as np
 import pytest
 
@@ -24,7 +26,8 @@ from shaketable.models.builtin import oracle
 from shaketable.separations.audit import audit
 from shaketable.separations.one_nn import one_nn
 from shaketable.separations.separation import separation
-from shaketable.views import drawing
+from shaketable.views import drawing, page
+from shaketable.views.blocks import Chart, Heading
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +101,40 @@ def test_a_page_has_no_fault_at_any_width(
         "const s = getComputedStyle(document.body); return [s.color, s.backgroundColor]"
     )
     assert ink != paper
+
+
+def test_labels_and_titles_of_axes_are_made_to_fit(browser: Any, tmp_path: Path) -> None:
+    long = "a title that is far longer than a small chart is wide or a flat chart is high, per cent"
+
+    def draw(names: list[str], height: int) -> drawing.Chart:
+        rows = [{"name": name, "value": i, "model": name} for i, name in enumerate(names)]
+        base = drawing.make_chart(rows).mark_point().properties(height=height)
+        x = alt.X("name:N", title=long, axis=alt.Axis(labelAngle=0))
+        marks = base.encode(x, alt.Y("value:Q", title=long), drawing.model_colour(names))
+        return drawing.stack_panels([alt.layer(marks)], title="t")
+
+    def turn(names: list[str]) -> drawing.Chart:
+        rows = [{"name": name, "value": i} for i, name in enumerate(names)]
+        base = drawing.make_chart(rows).mark_point().properties(height=120)
+        return drawing.stack_panels([alt.layer(base.encode(y="name:N", x="value:Q"))], title="u")
+
+    blocks = [
+        Heading("a", "a"),
+        *(Chart(partial(draw, [f"linf({i}, of a name)" for i in range(n)], h), "caption")
+          for n, h in ((3, 300), (6, 100), (30, 300))),
+        Chart(partial(turn, [f"name {i}" for i in range(20)]), "caption"),
+    ]  # fmt: skip
+    path = page.write_blocks(tmp_path / "p.html", blocks, title="t", lead="l")
+    for width in WIDTHS:
+        show(browser, path, width)
+        assert find_faults(browser) == []
+        labels = (
+            "return [...document.querySelectorAll('figure')].map(f =>"
+            " [...f.querySelectorAll('.role-axis-label')].map(a => [...a.children].filter(t =>"
+            " getComputedStyle(t).opacity === '1' && t.textContent.includes('name')).length))"
+        )
+        drawn = browser.execute_script(labels)
+        assert [max(axes) for axes in drawn[2:]] == [30, 20], "no name is left out"
 
 
 def test_dark_pages_are_dark(browser: Any, suite_page: Path) -> None:

@@ -8,9 +8,11 @@ from pathlib import Path
 import altair as alt
 import pytest
 
+from helpers.pages import read_page
 from shaketable.statistics.estimate import Estimate
 from shaketable.views import page
 from shaketable.views.blocks import (
+    Bar,
     Block,
     Card,
     Cards,
@@ -220,3 +222,23 @@ def test_a_page_without_charts_has_no_library(tmp_path: Path) -> None:
     assert len(text) < 50_000
     beneath = re.findall(r'\.(beneath-\w+) \.frame { background-image: url\("data:,y"\); }', text)
     assert f'class="panels images has-beneath {beneath[0]}"' in text
+
+
+def test_badges_bars_and_links_on_a_page(tmp_path: Path) -> None:
+    bar = Bar(0.5, 0.25, 2.0, start=0.0, end=1.0, mark=0.75)
+    entry = Entry("loses accuracy", tone="lost", bar=bar, place="features")
+    text = write(tmp_path, Table("t", [Column("model")], [[entry], ["rf"]]))
+    assert '<a href="#features"><span class="badge is-lost">loses accuracy</span></a><svg' in text
+    drawn = re.findall(r'<line class="(\w+)" x1="([\d.]+)" x2="([\d.]+)"', text)
+    assert drawn == [("zero", "75.0", "75.0"), ("span", "25.0", "100.0")], "ends at the scale's"
+    assert '<rect class="at" x="49.0"' in text
+    assert text.count("<svg") == 1
+
+
+def test_numbers_of_charts_are_written_with_seven_digits(tmp_path: Path) -> None:
+    value = 100 / 3
+    chart = make_chart([{"x": value, "n": 12_345_678, "model": "rf"}]).mark_point().encode(x="x:Q")
+    drawn = Chart(lambda: stack_panels([alt.layer(chart)], title="one"), "caption")
+    path = page.write_blocks(tmp_path / "p.html", [Heading("a", "a"), drawn], title="", lead="")
+    (spec,) = read_page(path).specs
+    assert [*spec["datasets"].values()] == [[{"x": 33.33333, "n": 12_345_678, "model": "rf"}]]

@@ -92,7 +92,7 @@ async function drawWell(chart) {
   await draw(chart, mends);
   const left = find(chart);
   if (left?.turn && left.labels > 2) {
-    chart.plot.style.minWidth = `${chart.plot.clientWidth - left.width + 16 * left.labels}px`;
+    chart.plot.style.minWidth = `${chart.plot.clientWidth - left.width + 22 * left.labels}px`;
     await draw(chart, mends);
   }
 }
@@ -117,9 +117,9 @@ function find({ plot }) {
     const boxes = texts.map((text) => text.getBoundingClientRect());
     const across = boxes.length > 1 && Math.abs(boxes[0].bottom - boxes[1].bottom) < Math.abs(boxes[0].right - boxes[1].right);
     const turned = areTurned(texts);
-    // of turned labels the boxes overlap though the letters do not: their distance must be a line
+    // of turned labels the boxes overlap though the letters do not: at 45 degrees, lines need 20 pixels
     const meets = turned && across
-      ? boxes.some((box, i) => i > 0 && Math.abs(box.right - boxes[i - 1].right) < 12)
+      ? boxes.some((box, i) => i > 0 && Math.abs(box.right - boxes[i - 1].right) < 20)
       : boxes.some((box, i) => boxes.some((other, j) => j < i && meet(box, other)));
     if (meets) mends[across ? "turn" : "stretch"] = true;
     if (meets) mends.labels = Math.max(mends.labels ?? 0, boxes.length);
