@@ -131,14 +131,14 @@ def test_every_section_is_on_the_page_and_says_what_it_lacks(capsys, store):
         "verdict",
         "risk",
         "groups",
-        "worst",
+        "worst-case",
         "features",
         "accuracy",
         *AFTER,
         "method",
     ):
         assert f'id="{place}"' in page, place
-    assert set(EVIDENCE) <= {*BEFORE, "risk", "groups", "features", "worst", "missing"}
+    assert set(EVIDENCE) <= {*BEFORE, "risk", "groups", "features", "worst-case", "missing"}
     result = run_dossier(capsys, store)
     for missing in result["missing"]:
         assert missing["what"].split(";")[0] in page
@@ -147,13 +147,16 @@ def test_every_section_is_on_the_page_and_says_what_it_lacks(capsys, store):
 
 
 def test_evidence_that_is_given_is_no_longer_missing(capsys, store):
-    lacking = {"registered", "independence", "repeat", "worst", "groups", "features", "facts"}
+    lacking = {"registered", "independence", "repeat", "worst-case", "groups", "features", "facts"}
     assert list_missing(run_dossier(capsys, store)) == lacking
     _, out, _ = run_command(capsys, "rerun", store, "--json")
     Path("rerun.json").write_text(out)
     register(store, (ONE, EARLIER))
+    attack = ["adversary", "--data", "bands(n=300)", "--model", "1nn", "--points", 10, "--quiet"]
+    assert run_command(capsys, *attack, "--eps", "eps_min", "--store", store)[0] == 0
     result = run_dossier(capsys, store, "--rerun", "rerun.json", "--data", "bands(n=300)")
-    assert list_missing(result) == lacking - {"registered", "independence", "repeat"}
+    assert list_missing(result) == {"groups", "features", "facts"}
+    assert "worst-case" in result["crosswalk"][8]["sections"]
     assert result["rerun"]["identical"]
     assert result["independence"]["overlap"]["test_points"] == 60
     check_schema("report", {"schema_version": 1, **result["results"]})

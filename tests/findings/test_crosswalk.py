@@ -3,7 +3,8 @@
 import re
 
 from shaketable.findings.dossier.crosswalk import NOTICE, read_crosswalk
-from shaketable.findings.dossier.view import DOSSIER_PLACES
+from shaketable.findings.dossier.view import DOSSIER_PLACES, EVIDENCE
+from shaketable.findings.section_order import PLACES
 
 
 def test_every_topic_has_a_source_with_its_date_and_known_sections():
@@ -15,6 +16,10 @@ def test_every_topic_has_a_source_with_its_date_and_known_sections():
         assert topic.sections or topic.lacks, "what no section has says why"
     assert len({(t.document.id, t.words) for t in topics}) == len(topics)
     assert "not legal advice" in NOTICE
+
+
+def test_sections_that_may_be_missing_are_those_of_the_page():
+    assert set(EVIDENCE) <= set(PLACES)
 
 
 def test_no_topic_has_a_clause_number_but_those_of_the_law():

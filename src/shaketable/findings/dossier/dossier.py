@@ -119,7 +119,7 @@ class Missing:
 
 
 _SECTIONS: Mapping[str, str | None] = {
-    "the worst case": "worst",
+    "the worst case": "worst-case",
     "groups of points": "groups",
     "which feature is most fragile": "features",
     "requirements": None,  # there is a section for them
@@ -375,7 +375,7 @@ def dossier(
     >>> data = [[0.2], [0.8]], [False, True]
     >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, data, "linf(0.1)", name="step")
     >>> [missing.section for missing in st.dossier(records, data=data).missing][-3:]
-    ['features', 'groups', 'worst']
+    ['features', 'groups', 'worst-case']
     """
     declared = read_facts(facts) if isinstance(facts, str | Path) else facts or Facts()
     results = as_results(found)

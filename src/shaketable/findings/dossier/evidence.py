@@ -354,7 +354,7 @@ def list_limits(groups: RecordGroups, places: Sequence[str]) -> list[str]:
         "only the perturbations of the catalogue were measured, in the sizes listed there"
         + ("" if compound else ", and one at a time"),
         "random noise shows how often answers are wrong, not whether an adversary can find a wrong "
-        "one" + ("" if "worst" in places else "; no worst case was measured"),
+        "one" + ("" if "worst-case" in places else "; no worst case was measured"),
         "eps_min comes from the two closest points of different classes in these data; other data "
         "may hold closer ones",
     ]

@@ -65,7 +65,7 @@ EVIDENCE = {
     "risk": ("How likely is a wrong answer?", "Risk"),
     "groups": ("Groups", "Groups"),
     "features": ("Features", "Features"),
-    "worst": ("The worst case", "Worst case"),
+    "worst-case": ("The worst case", "Worst case"),
     "missing": ("What else was not measured", "Not measured"),
 }
 """Sections of results that a dossier asks for, with their headings where something is missing."""
