@@ -297,7 +297,7 @@ def test_panels_of_a_suite_fit_the_window(
     legends = f"return {first}.querySelectorAll('svg .role-legend').length"
     assert browser.execute_script(legends) == 0, "there is one for all"
     named = browser.execute_script(
-        "return [...document.querySelectorAll('.legend li')]"
+        "return [...document.querySelector('.legend').querySelectorAll('li')]"
         ".map(i => [i.textContent, getComputedStyle(i, '::before').color])"
     )
     drawn = browser.execute_script(

@@ -69,3 +69,11 @@ def test_many_long_names_become_numbers_with_a_key(width):
     legend = [t.text for t in scene.texts if t.role == "legend-label"]
     assert legend == [f"{i + 1}  {name}" for i, name in enumerate(names)]
     assert (scene.find_overlaps(), scene.find_cut()) == ([], [])
+
+
+def test_far_too_many_names_are_left_to_tooltips_and_the_chart_says_so():
+    points = [(i / 2, i / 2, f"net {i}") for i in range(200)]
+    colour, layers = write_names([name for *_, name in points], points, FRAME)
+    assert colour.to_dict()["legend"] is None
+    rows = [r for part in drawing.alt.layer(*layers).to_dict()["datasets"].values() for r in part]
+    assert rows == [{"text": "200 points: names on pointing, and in the table"}]

@@ -27,6 +27,7 @@ _SIDES: Sequence[tuple[float, float]] = (
 _AWAY = (0, 4, 8, 13, 19, 26, 34, 44, 56, 70)  # pixels of names from the corners of their points
 _LEAD = 4.0  # pixels beyond which a line leads from a point to its name
 _STRANGER = 0.3  # square pixels that it costs if another point is closer to a name than its own
+_MANY = 60  # points that have names or numbers at most
 _RING = 5.0  # half the side of other marks
 _WIDTHS = (270.0, 330.0, 420.0, 560.0, 760.0, 1100.0)  # of a chart, at which names are kept apart
 
@@ -145,7 +146,8 @@ def write_names(
     """Write the names of points beside them, with a line to those farther away.
 
     Names keep their distance in pixels from their points, whatever the width of the chart is. Where
-    there is no room for all, points are numbered instead, and the legend says which is which.
+    there is no room for all, points are numbered instead, and the legend says which is which. Of
+    more than 60, names are in tooltips alone, and the chart says so.
 
     Parameters
     ----------
@@ -166,6 +168,8 @@ def write_names(
     colour, layers
         The colours of the models, with the legend if it is needed.
     """
+    if len(points) > _MANY:
+        return drawing.model_colour(models, legend=False), [_say_how_to_name(len(points))]
     texts = [text for *_, text in points]
     widths = [*dict.fromkeys((*_WIDTHS, frame.width))]
     frames = [replace(frame, width=width) for width in widths]
@@ -212,6 +216,13 @@ def write_names(
         named.mark_text(**look, style="halo"),
         named.mark_text(**look),
     ]
+
+
+def _say_how_to_name(n: int) -> Chart:
+    words = drawing.make_chart([{"text": f"{n} points: names on pointing, and in the table"}])
+    mark = words.mark_text(align="right", baseline="bottom", dx=-6, dy=-36, fontStyle="italic")
+    chart: Chart = mark.encode(x=alt.value("width"), y=alt.value("height"), text="text:N")
+    return chart
 
 
 def _box(centre: tuple[float, float], half: tuple[float, float]) -> tuple[float, ...]:

@@ -54,7 +54,7 @@ def make_blocks(finding: Study) -> list[Block]:
         return []
     drawn = [s for s in finding.subjects if not s.left_to_suites]
     several_runs = all(s.runs > 1 for subject in subjects for s in subject.noisy)
-    width = 130 + 46 * max(len(s.clean) for s in subjects)
+    width = 130 + 54 * max(len(s.clean) for s in subjects)
     has_mscr = any(e.estimate is not None for s in drawn for e in finding.mscr[s])
     repeated = [x for x in drawn if any(s.runs > 1 and s.change is not None for s in x.at_eps_min)]
     return [
