@@ -126,7 +126,9 @@ def _join_file(results: Results, options: MeasureOptions, data: Dataset | None) 
         records = store.records()
     groups, findings = replace(results.groups, records=records), results.findings
     if {cell.key for cell in records} == {cell.key for cell in results.records}:
-        kept = {name: groups.take(FINDINGS.get(name).find) for name in ("requirements", "worst_case")}
+        kept = {
+            name: groups.take(FINDINGS.get(name).find) for name in ("requirements", "worst_case")
+        }
         others = {name: f for name, f in kept.items() if f is not None and name not in findings}
         return replace(results, groups=groups).with_findings(**others)
     whole = find(
