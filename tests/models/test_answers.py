@@ -66,7 +66,7 @@ ONCE = ("forest", "extra trees", "tree", "neighbours", "boosting", "bayes", "pip
 
 
 @pytest.mark.parametrize("labels", [Y, NAMES, NAMES > "a"], ids=["numbers", "texts", "two classes"])
-@pytest.mark.parametrize("name", set(MODELS) - {"support vectors"})
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "support vectors"])
 def test_labels_are_those_of_predict_and_scores_those_of_predict_proba(name, labels):
     model = MODELS[name].fit(X, labels)
     both = ask_for_both(model, X)
