@@ -80,15 +80,15 @@ def test_at_eps_min_the_mscr_decides() -> None:
     assert [line.label for line in board.ordered] == ["good", "bad"]
 
 
-def test_without_eps_min_the_weakest_noise_decides_and_the_strongest_hurts_most() -> None:
+def test_without_eps_min_the_worst_noise_decides() -> None:
     records = make("net", {"linf(0.1)": 4, "linf(0.5)": 300, "fog(2)": 10, "fog(1)": 5})
     (board,) = take(records, separated=False)
     (line,) = board.lines
-    assert (board.basis.name, line.under, line.candidates) == ("weakest", "fog(1)", 2)
+    assert (board.basis.name, line.under, line.candidates) == ("worst", "linf(0.5)", 4)
     assert line.change is not None
-    assert line.change.value == pytest.approx(-1 / N)
-    assert line.change.confidence == pytest.approx(0.975), "of two noises"
-    assert line.verdict == "robust as far as shown"
+    assert line.change.value == pytest.approx(4 / N - 0.25)
+    assert line.change.confidence == pytest.approx(1 - 0.05 / 4), "of four noises"
+    assert line.verdict == "loses accuracy"
     assert line.worst is not None
     assert (line.worst.noise, line.worst.error.value) == ("linf(0.5)", 0.25)
     assert not line.worst.is_beyond_eps_min, "it is not known"

@@ -38,7 +38,7 @@ class VerdictJson(ModelJson):
 
     verdict: Verdict
     basis: Annotated[
-        str, "eps_min; suite; or weakest, the smallest size of every noise that was measured."
+        str, "eps_min; suite; or worst, of all noises that were measured."
     ]
     under: Annotated[str, "The noise, or the suite."]
     change: Annotated[

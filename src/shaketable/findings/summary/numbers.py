@@ -11,7 +11,6 @@ from shaketable.corruptions.suites.per_feature import METRIC
 from shaketable.findings.comparison.pairs import group_by_data, has_interval
 from shaketable.findings.groups import Condition, RecordGroups, get_model, label_models
 from shaketable.findings.guessing import is_guessing
-from shaketable.findings.inputs.numbers import read_level
 from shaketable.findings.mce.finding import find as find_suite_errors
 from shaketable.findings.mce.numbers import error_change
 from shaketable.findings.mcv.finding import find as find_variation
@@ -47,7 +46,7 @@ def decide(change: Estimate | None) -> Verdict:
 class Basis:
     """What verdicts are based on."""
 
-    name: Literal["eps_min", "suite", "weakest"]
+    name: Literal["eps_min", "suite", "worst"]
     heading: str
     """Name of the number that is shown."""
     kind: Kind
@@ -123,7 +122,7 @@ class Board:
 
 
 def make_boards(groups: RecordGroups) -> list[Board]:
-    """Return verdicts by MSCR, by every suite, and by the weakest noise for models with neither."""
+    """Return verdicts by MSCR, by every suite, and by the worst noise for models with neither."""
     return [*_list_boards(groups, Places(groups))]
 
 
@@ -141,9 +140,9 @@ def _list_boards(groups: RecordGroups, places: Places) -> Iterator[Board]:
             yield Board(Basis("eps_min", "MSCR", "change"), data, tuple(lines))
         yield from (board for board in of_suites if board.data == data)
         others = [c for c in usable if c.series.keys() - done]
-        rest = _judge(_choose_weakest(others), conditions, places, leave_out=done)
+        rest = _judge(_choose_by_noise(others), conditions, places, leave_out=done)
         if rest:
-            yield Board(Basis("weakest", "change", "points"), data, tuple(rest))
+            yield Board(Basis("worst", "change", "points"), data, tuple(rest))
 
 
 def _judge(
@@ -186,16 +185,6 @@ def _choose_by_noise(conditions: Iterable[Condition]) -> list[Condition]:
 
 def _count_draws(condition: Condition) -> int:
     return condition.first.k * next(iter(condition.series.values())).runs
-
-
-def _choose_weakest(conditions: Iterable[Condition]) -> list[Condition]:
-    """Return the smallest size of every kind of noise."""
-    weakest: dict[str, tuple[float, Condition]] = {}
-    for c in _choose_by_noise(conditions):
-        ladder, size = read_level(c.first.corruption)
-        if ladder not in weakest or size < weakest[ladder][0]:
-            weakest[ladder] = size, c
-    return [c for _, c in weakest.values()]
 
 
 def _list_suite_boards(groups: RecordGroups, places: Places) -> Iterator[Board]:

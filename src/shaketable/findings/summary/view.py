@@ -56,9 +56,9 @@ _CHANGES = {
     "eps_min": "the change is the MSCR at eps_min, in per cent of the clean accuracy",
     "suite": "the change is the mean accuracy over the suite minus that on clean points, paired, "
     "in percentage points",
-    "weakest": "the change is the accuracy under the smallest size of every noise minus that on "
-    "clean points, paired, in percentage points; the worst of them counts, with an interval that "
-    "holds for all together (Bonferroni)",
+    "worst": "the change is the accuracy under a noise minus that on clean points, paired, in "
+    "percentage points; the worst of all noises counts, with an interval that holds for all "
+    "together (Bonferroni)",
 }
 _GUESSING = "a model whose clean accuracy is near guessing is not called robust"
 _ORDER = (
@@ -176,7 +176,7 @@ def _name_board(board: Board) -> str:
     names = {
         "eps_min": "verdict by the MSCR, the change of accuracy under noise of size eps_min",
         "suite": f"verdict by suite {board.basis.suite}",
-        "weakest": "verdict by the weakest noise: accuracy minus that on clean points",
+        "worst": "verdict by the worst noise: accuracy minus that on clean points",
     }
     return f"{names[board.basis.name]}, {board.data}"
 
@@ -189,7 +189,7 @@ def _show_verdict(line: Line) -> Entry:
 def _show_noise(board: Board, line: Line) -> Cell:
     """Name the noise, unless that is the same for all models of the table."""
     if line.series is None or all(x.under == line.under for x in board.lines) > (
-        board.basis.name == "weakest"
+        board.basis.name == "worst"
     ):
         return None
     note = f"worst of {line.candidates}" if line.candidates > 1 else ""
