@@ -34,9 +34,6 @@ that are shown in per cent; a bound is a share with its one-sided upper bound.""
 Tone: TypeAlias = Literal["plain", "quiet", "alert", "lost", "kept", "open"]
 """How a sentence or a card looks on a page: what is lost, kept and open has its colour."""
 
-FEW = 4
-"""Answers of one kind that stand at the top of a page."""
-
 _UNITS: dict[Kind, str] = {"rate": "%", "change": "%", "bound": "%", "points": "points"}
 
 
@@ -297,22 +294,6 @@ class Heading:
 
 
 Block: TypeAlias = Table | Chart | Sentence | Cards | Images | Facts | Definition | Heading
-
-
-def put_first(sentences: Sequence[Sentence], heading: Heading, most: int = FEW) -> list[Block]:
-    """Return the heading of a section with its answers: above it if they are few, else below.
-
-    Answers above the heading stand at the top of a page and lead to the section.
-
-    >>> heading, answers = Heading("Which?", "which"), [Sentence("a"), Sentence("b")]
-    >>> [type(block).__name__ for block in put_first(answers, heading)]
-    ['Sentence', 'Sentence', 'Heading']
-    >>> [type(block).__name__ for block in put_first(answers, heading, most=1)]
-    ['Heading', 'Sentence', 'Sentence']
-    """
-    if len(sentences) > most:
-        return [heading, *sentences]
-    return [*(replace(s, level="headline", place=heading.place) for s in sentences), heading]
 
 
 def tabulate_differences(

@@ -15,7 +15,6 @@ from shaketable.views.blocks import (
     Heading,
     Sentence,
     Table,
-    put_first,
 )
 from shaketable.views.numbers import format_percent
 
@@ -56,10 +55,8 @@ def make_blocks(models: Sequence[ModelConfidence]) -> list[Block]:
     brief = [(m, c) for m, c in listed if c is m.clean or c is m.worst]
     is_long = len(listed) > MAX_ROWS
     return [
-        *put_first(
-            [Sentence(_describe(model), model.label) for model in models],
-            Heading("Is it as sure as it is right?", "confidence", "Confidence"),
-        ),
+        Heading("Is it as sure as it is right?", "confidence", "Confidence"),
+        *(Sentence(_describe(model), model.label) for model in models),
         *(Sentence(text, m.label) for m in models if (text := _describe_disagreement(m))),
         _show_numbers(brief, several, _WORST) if is_long else _show_numbers(listed, several),
         Sentence(_ABOUT, level="detail"),

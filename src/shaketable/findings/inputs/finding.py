@@ -111,6 +111,12 @@ class FlippedInputs(Displayed):
     redrawn: RedrawnInputs | None = None
     """The points themselves, where the data are given."""
 
+    @property
+    def labels(self) -> list[str]:
+        """Models of which a point flips, or may."""
+        labels = [label for label, _ in self.flips] + [each.label for each in self.features]
+        return list(dict.fromkeys(labels))
+
     def draw(self, data: Dataset, n: int) -> FlippedInputs:
         """Return the finding with the n points that are wrong most often, drawn again."""
         flips = [*self.flips, *((each.label, each.flips) for each in self.features)]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from shaketable.findings.inputs.redrawn_view import show_redrawn
-from shaketable.views.blocks import FEW, Block, Cell, Column, Heading, Sentence, Table, put_first
+from shaketable.views.blocks import Block, Cell, Column, Heading, Sentence, Table
 
 if TYPE_CHECKING:
     from shaketable.findings.inputs.finding import FlippedInputs
@@ -67,7 +67,8 @@ def make_blocks(found: FlippedInputs) -> list[Block]:
         Table("points that flip by noise in one feature", feature_columns, feature_rows, "detail"),
     ]
     return [
-        *put_first(_describe(found), Heading("Which inputs flip?", "inputs", "Inputs"), 2 * FEW),
+        Heading("Which inputs flip?", "inputs", "Inputs"),
+        *_describe(found),
         Sentence(_ABOUT, level="detail"),
         *([] if found.redrawn is None else show_redrawn(found.redrawn)),
         *(table for table in tables if table.rows),
@@ -90,12 +91,11 @@ def _list_rows(flips: Flips) -> list[list[Cell]]:
 
 
 def _describe(found: FlippedInputs) -> list[Sentence]:
-    """Say of every model how many points flip, which do first, and by noise in which feature."""
-    labels = [label for label, _ in found.flips] + [each.label for each in found.features]
-    return [Sentence(text, s) for s in dict.fromkeys(labels) for text in _list_facts(found, s)]
+    return [Sentence(text, s) for s in found.labels for text in list_facts(found, s)]
 
 
-def _list_facts(found: FlippedInputs, label: str) -> Iterator[str]:
+def list_facts(found: FlippedInputs, label: str) -> Iterator[str]:
+    """Say which points of a model flip most, which do first, and by noise in which feature."""
     worst = next((each for name, each in found.flips if name == label), None)
     feature = next((each for each in found.features if each.label == label), None)
     if worst is not None:

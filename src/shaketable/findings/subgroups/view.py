@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from shaketable.views.blocks import (
-    FEW,
     Block,
     Cell,
     Chart,
@@ -15,7 +14,6 @@ from shaketable.views.blocks import (
     Heading,
     Sentence,
     Table,
-    put_first,
 )
 from shaketable.views.numbers import format_percent, say_below
 from shaketable.views.text import join_distinct
@@ -41,41 +39,22 @@ _CHART = (
 def make_blocks(boards: Sequence[GroupBoard]) -> list[Block]:
     """Return one part per column, and classes last.
 
-    Tables of classes are details unless a column was named to group by, too. What is said of
-    classes, or of all columns if they are few, comes first.
+    Tables of classes are details unless a column was named to group by, too.
     """
-    by_class = [board for board in boards if board.is_class]
-    few = (some for some in (boards, by_class) if sum(len(b.models) for b in some) <= FEW)
-    first = next(few, ())
     several = len({board.data for board in boards}) > 1
     is_detail = all(board.is_class for board in boards)
-    parts = [
-        block
-        for board in boards
-        for block in _show_board(
-            board,
-            [] if board in first else _answer(board),
-            board.data if several else "",
-            is_detail=is_detail,
-        )
-    ]
     return [
-        *put_first(
-            [answer for board in first for answer in _answer(board)],
-            Heading("Which class or group has the most errors?", "groups", "Groups"),
-        ),
+        Heading("Which class or group has the most errors?", "groups", "Groups"),
         Sentence(_ABOUT, level="detail"),
-        *parts,
+        *(
+            block
+            for board in boards
+            for block in _show_board(board, board.data if several else "", is_detail=is_detail)
+        ),
     ]
 
 
-def _answer(board: GroupBoard) -> list[Sentence]:
-    return [Sentence(describe_model(model), model.label) for model in board.models]
-
-
-def _show_board(
-    board: GroupBoard, said: Sequence[Sentence], data: str, *, is_detail: bool
-) -> list[Block]:
+def _show_board(board: GroupBoard, data: str, *, is_detail: bool) -> list[Block]:
     def draw() -> drawing.Chart:
         from shaketable.findings.subgroups.charts import groups_chart  # slow to import
 
@@ -105,7 +84,7 @@ def _show_board(
     unseen = f"no test point is of {board.by} {', '.join(board.unseen)}: nothing is known about it"
     return [
         Heading(f"By {board.by}{on_data}", level="detail"),
-        *said,
+        *(Sentence(describe_model(model), model.label) for model in board.models),
         Chart(draw, _CHART),
         table,
         *([Sentence(left_out, tone="quiet", level=table.level)] if more > 0 else []),

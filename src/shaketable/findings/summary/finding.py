@@ -37,9 +37,7 @@ class VerdictJson(ModelJson):
     """What is said first about a model."""
 
     verdict: Verdict
-    basis: Annotated[
-        str, "eps_min; suite; or worst, of all noises that were measured."
-    ]
+    basis: Annotated[str, "eps_min; suite; or worst, of all noises that were measured."]
     under: Annotated[str, "The noise, or the suite."]
     change: Annotated[
         EstimateWithMethodJson | None,

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from shaketable.findings.comparison.ranking import say_rankings
+from shaketable.findings.inputs.finding import find as find_inputs
+from shaketable.findings.inputs.view import list_facts
 from shaketable.findings.mce.finding import find as find_suite_errors
 from shaketable.findings.mscr.finding import find as find_robustness
 from shaketable.findings.mscr.view import chart_accuracies
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from shaketable.findings.summary.finding import Summary
     from shaketable.views import drawing
 
+_FEW = 3  # models whose points are named
 MAX_ROWS = 20
 """Models in a table; of more, those with the most accuracy left are shown."""
 
@@ -97,10 +101,22 @@ def _show_problems(found: Summary) -> list[Block]:
     return [
         Heading("What are the largest problems?", "summary", "Problems"),
         *(listed or [Sentence(_NONE, tone="quiet")]),
+        *_name_flips(found),
         Sentence(_ORDER, level="detail", tone="quiet"),
         *_draw(found),
         *([Definition(_RULES, _describe_rules(found))] if found.boards else []),
     ]
+
+
+def _name_flips(found: Summary) -> Iterator[Sentence]:
+    """Name the points that flip: of one model with what is known of them, of a few in short."""
+    inputs = found.groups.take(find_inputs)
+    if inputs is None or len(inputs.labels) > _FEW:
+        return
+    for label in inputs.labels:
+        facts = islice(list_facts(inputs, label), None if len(inputs.labels) == 1 else 1)
+        for text in facts:
+            yield Sentence(f"{format_spec(label)}: {text}", "inputs that flip", place="inputs")
 
 
 def _describe_rules(found: Summary) -> str:
