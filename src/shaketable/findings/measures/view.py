@@ -78,10 +78,13 @@ def _make_card(label: str, value: MeasuredValue) -> Card:
         text, small = split_cell(change, Column("", "points" if kind == "rate" else "number"))
         points = " percentage points" if kind == "rate" else ""
         clean = split_cell(value.clean, Column("", kind))[0]
-        sentences = [f"{clean} on clean points, so {text}{points} ({small[0]}) by the noise"]
+        span = small[0] if has_interval(change) else _FEW
+        sentences = [f"{clean} on clean points, so {text}{points} ({span}) by the noise"]
         tone = _choose_tone(change, value.measure.larger_is_better)
     noise = "on clean points" if value.series.first.is_clean else f"under {value.noise}"
-    return Card(label, value.value, f"{value.title} {noise}", kind, sentences, tone=tone)
+    e = value.value
+    shown = e.value if e is not None and not has_interval(e) else e
+    return Card(label, shown, f"{value.title} {noise}", kind, sentences, tone=tone)
 
 
 def _choose_tone(change: Estimate, larger_is_better: bool) -> Tone:
