@@ -164,12 +164,12 @@ def write_report(
     known = results.records
     parts = *list_parts(results, dataset, audits), show_missing(results)
     blocks = order_sections(parts, PLACES)
-    has_verdict = any(isinstance(b, Heading) and b.place == "verdict" for b in blocks)
+    avoidable = len(known) and any(s.at_eps_min for s in results.robustness.subjects)
     return page.write_blocks(
         path,
         blocks,
         title=title or make_title(known),
-        lead=_AVOIDABLE if has_verdict else _CORRUPTED if len(known) else _HELD,
+        lead=_AVOIDABLE if avoidable else _CORRUPTED if len(known) else _HELD,
         notes=list_warnings(results),
     )
 

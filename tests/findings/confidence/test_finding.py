@@ -249,9 +249,3 @@ def test_the_class_that_is_wrong_and_sure_is_counted_and_named() -> None:
     unsure = st.evaluate(Fixed(0.6), (X, Y), "linf(0.1)", k=3)
     assert find_entries(unsure)["clean"]["sure_errors_by_class"] == []
     assert "of class" not in list_sentences(unsure)[0]
-
-
-def test_answers_stand_at_the_top_of_a_page_in_the_order_of_sections(records: Records) -> None:
-    tops = [b for b in st.find(records).blocks() if isinstance(b, Sentence)]
-    places = [b.place for b in tops if b.level == "headline"]
-    assert list(dict.fromkeys(places)) == ["groups", "confidence", "inputs"]
