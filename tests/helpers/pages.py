@@ -18,6 +18,7 @@ from shaketable.data.dataset import Dataset
 from shaketable.evaluation.records import Records
 from shaketable.evaluation.study import study
 from shaketable.views.drawing import Chart
+from shaketable.views.web import HEATS
 
 EVIL = "<script>alert('x')</script></script><!--<script>&\"\u2028"
 
@@ -108,6 +109,12 @@ def check_policy(path: Path) -> None:
 def read_page(path: Path) -> Outline:
     """Parse the HTML file."""
     return Outline(path.read_text(encoding="utf-8"))
+
+
+def find_shades(page: Outline) -> list[float]:
+    """Shares of colour behind the entries of tables, in the steps that pages have."""
+    styles = [str(attrs.get("class")) for _, attrs in page.elements]
+    return [int(found[1]) / HEATS for text in styles if (found := re.search(r"heat-(\d+)", text))]
 
 
 def run_study(data: Dataset) -> Records:

@@ -15,7 +15,6 @@ SCHEMA = "shaketable.findings.dossier.dossier:DossierJson"
 EXAMPLES = """\
   shaketable dossier init facts.toml
   shaketable dossier r.sqlite --facts facts.toml --data data.csv -o dossier.html
-  shaketable rerun r.sqlite --json > rerun.json
   shaketable dossier r.sqlite --facts facts.toml --rerun rerun.json -o dossier.json"""
 
 

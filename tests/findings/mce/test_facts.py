@@ -1,13 +1,12 @@
 """Numbers of a suite in JSON, on the page and in charts, against counts by hand."""
 
 import math
-import re
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from helpers.pages import chart_rows, read_page
+from helpers.pages import chart_rows, find_shades, read_page
 from helpers.records import make_records
 from shaketable import metrics
 from shaketable.core.errors import InputError
@@ -17,6 +16,7 @@ from shaketable.findings.page import write_report
 from shaketable.findings.results import find
 from shaketable.findings.suite_results import group_suites
 from shaketable.statistics import intervals
+from shaketable.views import web
 
 K, N = 4, 60
 NORMS = ("l2(0.5)", "l2(1)", "linf(0.1)", "linf(0.2)", "linf(0.3)")
@@ -175,15 +175,11 @@ def test_the_page_has_the_errors_of_the_counts(results, tmp_path):
             shown = None if error == "–" else float(error.rstrip("%"))
             expected = None if spec is None else 100 * (1 - hits[spec].mean() / K)
             assert shown == pytest.approx(expected, abs=0.0051)
-    shades = [
-        float(re.sub("[^0-9.]", "", a["style"] or "0"))
-        for _, a in page.elements
-        if "heat" in str(a.get("class"))
-    ]
+    shades = find_shades(page)
     errors = {s: 1 - A[s].mean() / K for s in NORMS} | {f"B{s}": 1 - B[s].mean() / K for s in NORMS}
     assert max(shades) == 1
-    expected = sorted(round(e / max(errors.values()), 3) for e in errors.values())
-    assert sorted(shades) == pytest.approx(expected, abs=1e-3)
+    expected = sorted(e / max(errors.values()) for e in errors.values())
+    assert sorted(shades) == pytest.approx(expected, abs=0.5 / web.HEATS + 1e-9)
 
 
 def test_charts_have_the_intervals_of_the_counts(results):
