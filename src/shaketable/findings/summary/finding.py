@@ -80,6 +80,8 @@ class Summary(Displayed):
     groups: RecordGroups
     decisions: tuple[Decision, ...] = ()
     """Decisions on requirements, if there are some; see `decide`."""
+    others: tuple[Problem, ...] = ()
+    """Problems that other findings list; see `include`."""
 
     @cached_property
     def boards(self) -> list[Board]:
@@ -95,7 +97,7 @@ class Summary(Displayed):
     @cached_property
     def problems(self) -> list[Problem]:
         """The largest problems that are shown."""
-        return list_problems(self.groups, self.boards, self.decisions)
+        return list_problems(self.groups, self.boards, self.decisions, self.others)
 
     def decide(self, decisions: Iterable[Decision]) -> Summary:
         """Return the summary with decisions on requirements, which have a section `requirements`.
@@ -103,6 +105,10 @@ class Summary(Displayed):
         Models have a column with the number that is met; those not met are problems.
         """
         return replace(self, decisions=tuple(decisions))
+
+    def include(self, problems: Iterable[Problem]) -> Summary:
+        """Return the summary with problems that other findings list."""
+        return replace(self, others=tuple(problems))
 
     def json(self) -> SummaryJson:
         """Return verdicts and problems, in per cent."""
