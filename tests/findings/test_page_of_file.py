@@ -73,6 +73,19 @@ def test_closest_pairs_are_images_where_the_data_are_given(capsys):
     assert "int8 values count as x/255" in page.text[page.text.index("On the data") :]
 
 
+def test_separations_of_several_data_say_whose_they_are(capsys):
+    for data in (BANDS, "bands(n=120)"):
+        run_command(capsys, "separation", data, "--store", "r.sqlite")
+    out, page = make_page(capsys, "report", "r.sqlite", "-o", "r.html")
+    for data in (BANDS, "bands(n=120)"):
+        assert f"{data}: in the L-inf norm the closest points" in out
+        assert f"{data}: in the L-inf norm the closest points" in page.text.replace(" :", ":")
+        assert any(
+            title.endswith(f" norm, {data}; with the data, a page shows the points")
+            for title in page.tables
+        )
+
+
 def test_the_command_that_adds_the_separation_reads_the_same_table(capsys):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60)})
