@@ -73,6 +73,37 @@ def test_closest_pairs_are_images_where_the_data_are_given(capsys):
     assert "int8 values count as x/255" in page.text[page.text.index("On the data") :]
 
 
+def test_separations_of_several_data_say_whose_they_are(capsys):
+    for data in (BANDS, "bands(n=120)"):
+        run_command(capsys, "separation", data, "--store", "r.sqlite")
+    out, page = make_page(capsys, "report", "r.sqlite", "-o", "r.html")
+    for data in (BANDS, "bands(n=120)"):
+        assert f"{data}: in the L-inf norm the closest points" in out
+        assert f"{data}: in the L-inf norm the closest points" in page.text.replace(" :", ":")
+        assert any(
+            title.endswith(f" norm, {data}; with the data, a page shows the points")
+            for title in page.tables
+        )
+
+
+def test_the_command_that_adds_the_separation_reads_the_same_table(capsys):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60)})
+    frame["unused"], frame["kind"] = range(60), np.where(frame.a > 0, "yes", "no")
+    frame.to_csv("t.csv", index=False)
+    argv = ["evaluate", "--data", "t.csv", "--label", "kind", "--column", "unused=drop"]
+    argv += ["--model", "1nn", "--corruptions", "jitter(0.1)", "--quiet", "--store", "r.sqlite"]
+    code, _, err = run_command(capsys, *argv)
+    assert code == 0, err
+    _, page = make_page(capsys, "report", "r.sqlite", "-o", "r.html")
+    (words,) = (shlex.split(c) for c in commands_of(page) if c.startswith("shaketable separation"))
+    code, _, err = run_command(capsys, *words[1:])
+    assert code == 0, err
+    with Store("r.sqlite") as store:
+        records = store.records()
+    assert records.separations[0].fingerprint == records.cells[0].fingerprint
+
+
 def test_a_file_that_holds_everything_is_one_page_whoever_writes_it(capsys):
     run_command(capsys, "separation", BANDS, "--store", "r.sqlite")
     adversary = ["adversary", "--data", BANDS, "--model", "1nn", "--eps", "0.01", "--quiet"]

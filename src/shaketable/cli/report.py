@@ -74,6 +74,7 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.findings.comparison.versions import Changes, compare_stores
     from shaketable.findings.correlation.finding import find_asked_correlations as find_correlation
     from shaketable.findings.mcv.finding import find_asked_variation as find_variation
+    from shaketable.findings.page import name_separated
     from shaketable.separations.view import show_record
     from shaketable.statistics.families import use_intervals
     from shaketable.views.terminal import print_blocks
@@ -97,8 +98,9 @@ def run(args: argparse.Namespace) -> int:
             findings["changes"] = Changes(compare_stores(args.compare, args.store))
         results = replace(results, findings=findings)
         if not len(results.records) and not args.json:
+            names = name_separated(results.records)
             for separation in results.records.separations:
-                print_blocks(show_record(separation))
+                print_blocks(show_record(separation, name=names.get(separation.fingerprint, "")))
         data = _load_data(args)
         if data is not None and args.inputs is not None:
             results = results.show_inputs(data, args.inputs)

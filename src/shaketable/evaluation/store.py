@@ -588,5 +588,6 @@ def store_without_cells(path: str) -> InputError:
     """Return the error for a results file without results."""
     return InputError(
         f"results file {path!r} must hold at least one cell, got none; evaluate and study write "
-        "cells, adversary and separation do not"
+        "cells, adversary and separation do not; measure a model: shaketable evaluate --store "
+        f"{path}"
     )

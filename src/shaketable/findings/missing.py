@@ -14,6 +14,7 @@ from shaketable.evaluation.evaluate_options import EvaluateOptions
 from shaketable.evaluation.records import AS_GIVEN, Records
 from shaketable.findings.inputs.finding import FlippedInputs
 from shaketable.models.options import ModelOptions
+from shaketable.separations.options import SeparationOptions
 from shaketable.views.blocks import Block, Facts, Heading, Sentence
 
 if TYPE_CHECKING:
@@ -46,9 +47,12 @@ def list_missing(results: Results) -> dict[str, str]:
     norm = next((s.norm for s in records.separations), float("inf"))
     missing: dict[str, str] = {}
     if not records.separations:
-        data = _find_settings(records)["data"]
+        known = list_options(DataOptions)
+        words = write_words(
+            SeparationOptions, {k: v for k, v in _find_settings(records).items() if k in known}
+        )
         missing["how far apart the classes are, and eps_min"] = _write(
-            "separation", data, "--store", store
+            "separation", *words, "--store", store
         )
     if not any(condition.at_eps_min for condition in results.groups.conditions):
         what = "noise of size eps_min" if len(records) else "models under noise of size eps_min"

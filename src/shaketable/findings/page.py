@@ -197,15 +197,27 @@ def _show_data(records: Records, dataset: Dataset | None, audits: Iterable[Audit
     """Return every separation, with its closest points where the data are given."""
     separations = _list_separations(records)
     audited = {(a.data.fingerprint, a.separation.p): a for a in audits}
+    names = name_separated(records)
     blocks: list[Block] = []
     for s in separations:
         found = audited.get((s.fingerprint, s.norm))
         if found is None and (data := _match_data(s, dataset)) is not None:
             found = audit(s.restore(data), data)
-        blocks += show_record(s) if found is None else _drop_places(show_audit(found), separations)
+        blocks += (
+            show_record(s, name=names.get(s.fingerprint, ""))
+            if found is None
+            else _drop_places(show_audit(found), separations)
+        )
     if not blocks:
         return []
     return [Heading("How far apart the classes are", "data", "Data"), *blocks]
+
+
+def name_separated(records: Records) -> dict[str, str]:
+    """Return the names of the data whose separation is known, by fingerprint; nothing if of one."""
+    known = {separation.fingerprint for separation in records.separations}
+    names = {data.fingerprint: data.name for data in records.data if data.fingerprint in known}
+    return names if len(known) > 1 else {}
 
 
 def _drop_places(blocks: list[Block], separations: list[SeparationRecord]) -> Iterator[Block]:

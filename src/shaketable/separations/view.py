@@ -88,8 +88,11 @@ def show_audit(found: Audit) -> list[Block]:
     ]
 
 
-def show_record(s: SeparationRecord, data: Dataset | None = None) -> list[Block]:
-    """Return what a page of results says about a separation; `data` are its data, if known."""
+def show_record(s: SeparationRecord, data: Dataset | None = None, *, name: str = "") -> list[Block]:
+    """Return what a page of results says about a separation; `data` are its data, if known.
+
+    `name` is that of the data, where there are several.
+    """
     rows = s.pair if data is None else tuple(map(data.source_row, s.pair))
     sentence = (
         f"in the {norm_title(s.norm)} norm the closest points of different classes, rows {rows[0]} "
@@ -99,9 +102,9 @@ def show_record(s: SeparationRecord, data: Dataset | None = None) -> list[Block]
     )
     differing = "" if data is None else describe_gaps(list_gaps(data, s.pair, s.norm))
     return [
-        Sentence(sentence),
+        Sentence(sentence, name),
         *([Sentence(differing, "the two points")] if differing else []),
-        *_list_closest(s),
+        *_list_closest(s, name),
         *_show_parts(s),
         *_show_classes(s),
         *_draw_nearest(s),
@@ -109,14 +112,14 @@ def show_record(s: SeparationRecord, data: Dataset | None = None) -> list[Block]
     ]
 
 
-def _list_closest(s: SeparationRecord) -> list[Block]:
+def _list_closest(s: SeparationRecord, name: str) -> list[Block]:
     """The closest pairs by their rows, where the data are not given."""
     if s.closest_distance is None:
         return []
     return [
         Table(
-            f"closest pairs of different classes in the {norm_title(s.norm)} norm; with the data, "
-            "a page shows the points",
+            f"closest pairs of different classes in the {norm_title(s.norm)} norm"
+            f"{f', {name}' if name else ''}; with the data, a page shows the points",
             (Column("row", "count"), Column("and row", "count"), Column("2r", "distance")),
             [(*pair, float(d)) for pair, d in zip(s.closest, s.closest_distance, strict=True)],
             level="detail",

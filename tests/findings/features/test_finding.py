@@ -100,7 +100,10 @@ def test_terminal_page_and_chart_have_the_losses(
     sentence = ": the most fragile of 3 features under jitter(0.5) is big: 20.00 ["
     assert sentence in out
     assert page.text.index(sentence) > page.text.index("Which feature is fragile?")
-    none = "b: no feature shows a loss under jitter(0.5); the largest of 3 measured losses is 1.00"
+    none = (
+        "b: no feature shows a loss under jitter(0.5) with 95 % confidence for all 6 losses "
+        "together; the largest of 3 measured losses is 1.00"
+    )
     assert none in out
     drawn = [row for row in chart_rows(features_chart(board)) if "model" in row]
     assert {(r["model"], r["group"], r["value"]) for r in drawn} == {

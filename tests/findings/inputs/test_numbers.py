@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ from helpers.commands import check_schema, run_command
 from shaketable.core.schemas import SCHEMA_VERSION
 from shaketable.corruptions.suites.per_feature import per_feature
 from shaketable.findings.inputs.numbers import Flips, group_ladders
+from shaketable.separations.separation import SeparationRecord
 from shaketable.statistics.intervals import mean_share
 from shaketable.views.blocks import Sentence
 
@@ -102,3 +105,23 @@ def test_every_feature_of_a_table_has_its_ladder():
     assert ladders['jitter(only="a")'][1]["share"]["mean"] > 0
     texts = [b.text for b in found.blocks() if isinstance(b, Sentence)]
     assert any("flips most points if it is in a:" in text for text in texts)
+
+
+def test_where_no_point_flips_first_those_under_other_noise_are_named():
+    """Noise of size eps_min comes first, and need not flip any point."""
+
+    def measure(*noises):
+        records = st.evaluate(model, (X, Y), noises, k=9, name="ramp", bounds=None)
+        fingerprint = records.cells[0].fingerprint
+        separation = SeparationRecord(fingerprint, np.inf, 0.002, (0, 1), (0, 1), None, {}, None)
+        return replace(records, separations=(separation,))
+
+    both, alone = measure("linf(0.001)", "linf(0.9)"), measure("linf(0.001)")
+    texts = [b.text for b in st.find(both).blocks() if isinstance(b, Sentence)]
+    (text,) = (text for text in texts if text.endswith("affected least") and ": " not in text)
+    assert " flip under linf(0.9), row" in text
+    assert "; none does under linf(eps_min); class " in text
+    texts = [b.text for b in st.find(alone).blocks() if isinstance(b, Sentence)]
+    right = int(alone.cells[0].hits.sum())
+    assert f"0 of {right} points that are right when clean flip under linf(eps_min)" in texts
+    assert not any("affected least" in text for text in texts)

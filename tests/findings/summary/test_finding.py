@@ -222,3 +222,25 @@ def test_the_heat_map_has_every_error_of_every_model_on_one_scale(
     assert {(r["model"], r["noise"]): r["value"] for r in rows} == pytest.approx(expected)
     assert len(rows) == len(expected)
     assert any(isinstance(b, Chart) for b in take(suite_records).blocks())
+
+
+def test_a_model_that_loses_accuracy_by_one_feature_has_that_problem() -> None:
+    """Also if the loss is not shown together with those of many other models."""
+
+    def make(model: str, lost: int) -> Records:
+        hits = {"clean": np.ones(N, int)}
+        hits['jitter(0.5, only="age")'] = np.where(np.arange(N) < lost, 0, K)
+        hits['jitter(0.5, only="size")'] = np.full(N, K)
+        return make_records(hits, k=K, model=model, metric="feature_losses", sets=tuple(hits)[1:])
+
+    def judge(lost: int) -> tuple[str, list[str]]:
+        records = make("a", lost)
+        for other in "bcdefghijk":
+            records += make(other, 0)
+        found = take(records)
+        kinds = [problem.kind for problem in found.problems if problem.kind != "near guessing"]
+        return found.boards[0].lines[0].verdict, kinds
+
+    least = next(lost for lost in range(1, N) if judge(lost)[0] == "loses accuracy")
+    assert judge(least)[1] == ["worst corruption"]
+    assert judge(N // 2)[1] == ["fragile feature"]

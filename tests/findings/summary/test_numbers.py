@@ -161,3 +161,18 @@ def test_every_training_noise_of_a_study_has_a_line(study_records: Records) -> N
     assert len(labels) == len(set(labels)) == 6
     changes = [line.change for board in boards for line in board.ordered if line.change]
     assert all(a.value >= b.value for a, b in pairwise(changes))
+
+
+def test_a_loss_that_is_not_excluded_under_any_noise_is_not_called_robust() -> None:
+    """The smallest mean under one noise says nothing about a wide interval under another."""
+    moved = np.where(np.arange(N) < 200, 0, K)  # 200 points lost, 201 others gained
+    clean = np.where(np.arange(N) < 401, (np.arange(N) < 200).astype(int), 1)
+    hits = {"clean": clean, "fog(1)": clean * K, "jitter(0.5)": moved}
+    hits["swap(0.1)"] = np.where(np.arange(N) == N - 1, 0, clean * K)  # one more point is lost
+    records = make_records(hits, k=K, model="net", metric="", sets=tuple(hits)[1:])
+    (board,) = take(of_two_classes(records), separated=False)
+    (line,) = board.lines
+    assert line.change is not None
+    assert line.under == "jitter(0.5)"
+    assert line.change.value > 0 > -MARGIN > line.change.low
+    assert line.verdict == "inconclusive"

@@ -12,7 +12,7 @@ from shaketable.core.checks import list_names
 from shaketable.core.errors import InputError, either
 from shaketable.core.schemas import NotesJson
 from shaketable.evaluation.records import Record, Records
-from shaketable.evaluation.store import Store
+from shaketable.evaluation.store import Store, store_without_cells
 from shaketable.findings.comparison.finding import Comparison, ComparisonJson
 from shaketable.findings.comparison.pairs import Pair, compute_gaps, group_by_data, make_pairs
 from shaketable.findings.comparison.view import make_blocks
@@ -103,7 +103,7 @@ def compare_stores(old: str | Path, new: str | Path) -> Versions:
         with Store(path, must_exist=True) as store:
             both.append(store.records())
         if not len(both[-1]):
-            raise InputError(f"results file {path!r} must hold at least one cell, got none")
+            raise store_without_cells(path)
     names = [Path(path).name for path in paths]
     names = paths if names[0] == names[1] else names
     matched = _match_models(both, names)

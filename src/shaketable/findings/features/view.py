@@ -33,8 +33,11 @@ _APART = (
 def make_blocks(boards: Sequence[FeatureBoard]) -> list[Block]:
     """Return the most fragile features, then all losses by data and noise."""
     data = {board.data for board in boards}
-    models = [model for board in boards for model in board.models]
-    answers = [Sentence(describe_model(model), model.label) for model in models]
+    answers = [
+        Sentence(describe_model(model, board.judged), model.label)
+        for board in boards
+        for model in board.models
+    ]
     parts = [
         block
         for board in boards
@@ -78,8 +81,8 @@ def _show_board(board: FeatureBoard) -> list[Block]:
     return [Chart(draw, _CHART), table, *([Sentence(note)] if note else [])]
 
 
-def describe_model(model: ModelLosses) -> str:
-    """Say which feature is most fragile, or which ones may be."""
+def describe_model(model: ModelLosses, judged: int = 1) -> str:
+    """Say which feature is most fragile, or which ones may be, of losses judged together."""
     number = len(model.losses)
     top, size = model.losses[0], f"{format_entry(model.losses[0].value)} percentage points"
     loss = f"{size} of accuracy are lost"
@@ -87,9 +90,10 @@ def describe_model(model: ModelLosses) -> str:
         seen = loss if model.most_fragile else f"no loss is shown; {size} were measured"
         return f"under {model.noise} in {top.feature}, {seen}"
     if not model.most_fragile:
+        together = f" with 95 % confidence for all {judged} losses together" if judged > 1 else ""
         return (
-            f"no feature shows a loss under {model.noise}; the largest of {number} measured losses "
-            f"is {size}, in {top.feature}"
+            f"no feature shows a loss under {model.noise}{together}; the largest of {number} "
+            f"measured losses is {size}, in {top.feature}"
         )
     names = [loss.feature for loss in model.most_fragile]
     most = f"the most fragile of {number} features under {model.noise} is"

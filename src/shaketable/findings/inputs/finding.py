@@ -117,6 +117,15 @@ class FlippedInputs(Displayed):
         labels = [label for label, _ in self.flips] + [each.label for each in self.features]
         return list(dict.fromkeys(labels))
 
+    @property
+    def chosen(self) -> dict[str, Flips]:
+        """Of every model the first noise under which a point flips; its first one without any."""
+        chosen: dict[str, Flips] = {}
+        for label, flips in self.flips:
+            if label not in chosen or (flips.rows and not chosen[label].rows):
+                chosen[label] = flips
+        return chosen
+
     def draw(self, data: Dataset, n: int) -> FlippedInputs:
         """Return the finding with the n points that are wrong most often, drawn again."""
         flips = [*self.flips, *((each.label, each.flips) for each in self.features)]

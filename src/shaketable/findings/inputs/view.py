@@ -20,11 +20,8 @@ _ABOUT = (
 
 
 def make_blocks(found: FlippedInputs) -> list[Block]:
-    """Return the rows under the first corruption of every model, then ladders and features."""
-    first: dict[str, Flips] = {}
-    for label, flips in found.flips:
-        first.setdefault(label, flips)
-    rows = [[label, *row] for label, flips in first.items() for row in _list_rows(flips)]
+    """Return the rows under one corruption of every model, then ladders and features."""
+    rows = [[label, *row] for label, flips in found.chosen.items() for row in _list_rows(flips)]
     columns = (
         Column("model"),
         Column("noise"),
@@ -96,11 +93,13 @@ def _describe(found: FlippedInputs) -> list[Sentence]:
 
 def list_facts(found: FlippedInputs, label: str) -> Iterator[str]:
     """Say which points of a model flip most, which do first, and by noise in which feature."""
-    worst = next((each for name, each in found.flips if name == label), None)
+    first = next((each for name, each in found.flips if name == label), None)
+    worst = found.chosen.get(label)
     feature = next((each for each in found.features if each.label == label), None)
-    if worst is not None:
+    if worst is not None and worst.rows:
         least = f"class {worst.least_affected_class} is affected least"
-        yield f"{_count_flips(worst)} under {worst.noise}{_name_rows(worst.rows)}; {least}"
+        none = f"; none does under {first.noise}" if first and worst is not first else ""
+        yield f"{_count_flips(worst)} under {worst.noise}{_name_rows(worst.rows)}{none}; {least}"
     noises = {each.noise for _, each in found.flips}
     for name, ladder in found.ladders:
         flipping = [i for i, size in enumerate(ladder.sizes) if ladder.list_rows(size)]
@@ -112,6 +111,8 @@ def list_facts(found: FlippedInputs, label: str) -> Iterator[str]:
         what = f"noise in one feature flips most points if it is in {feature.feature}"
         under = f"under {feature.noise}{_name_rows(feature.rows)}"
         yield f"{what}: {_count_flips(feature.flips)} {under}"
+    if worst is not None and not worst.rows:
+        yield f"{_count_flips(worst)} under {worst.noise}"
 
 
 def _count_flips(flips: Flips) -> str:

@@ -88,7 +88,7 @@ class Line:
     change: Estimate | None
     """The change of accuracy that decides; None if it is undefined."""
     candidates: int = 1
-    """Number of noises of which this one is the worst; the interval holds for all of them."""
+    """Number of noises of which this one decides; the interval holds for all of them."""
     series: Series | None = None
     """Under the noise; None for a suite."""
     worst: Worst | None = None
@@ -153,24 +153,36 @@ def _judge(
     is_relative: bool = False,
     leave_out: Iterable[str] = (),
 ) -> list[Line]:
-    """Return one line per model, of several noises that under the worst, as measured."""
+    """Return one line per model, of several noises that under which most may be lost."""
     lines = []
     for label in dict.fromkeys(label for c in chosen for label in c.series):
         if label in leave_out:
             continue
         found = [(c.noise, c.series[label]) for c in chosen if label in c.series]
         changes = [(s.change if is_relative else s.accuracy_change) for _, s in found]
-        known = [(change.value, i) for i, change in enumerate(changes) if change is not None]
-        i = min(known)[1] if known else 0
+        if len(found) > 1:
+            together = 1 - 0.05 / len(found)
+            changes = [change and change.again(confidence=together) for change in changes]
+        i = _choose_deciding(changes)
         change, (noise, series) = changes[i], found[i]
-        if change is not None and len(found) > 1:
-            change = change.again(confidence=1 - 0.05 / len(found))
         worst, place = places.find_worst(label, conditions), places.find(label, series)
         number = len(found)
         lines.append(
             Line(label, series.on_clean, noise, change, change, number, series, worst, place)
         )
     return lines
+
+
+def _choose_deciding(changes: Sequence[Estimate | None]) -> int:
+    """Return the place of the largest loss that is shown; without one, of what may lose most.
+
+    So a model is called robust only if all changes exclude a loss, not that of the smallest value.
+    """
+    known = [(change, i) for i, change in enumerate(changes) if change is not None]
+    if len(known) < len(changes) and all(change.high >= 0 for change, _ in known):
+        return changes.index(None)
+    shown = [(change.value, i) for change, i in known if change.high < 0]
+    return min(shown or [(change.low, i) for change, i in known])[1]
 
 
 def _choose_by_noise(conditions: Iterable[Condition]) -> list[Condition]:

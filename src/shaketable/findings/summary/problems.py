@@ -85,9 +85,10 @@ def _describe_failure(decision: Decision) -> Problem:
 def _list_all(groups: RecordGroups, boards: list[Board]) -> Iterator[Problem]:
     lines = {id(line.clean): line for board in boards for line in board.lines}
     yield from (_describe_guess(line) for line in lines.values() if line.is_guessing)
-    yield from _list_losses(boards)
+    fragile = [*_list_features(groups)]
+    yield from _list_losses(boards, {problem.label for problem in fragile})
     yield from _list_groups(groups)
-    yield from _list_features(groups)
+    yield from fragile
     yield from _list_turns(groups)
     yield from _list_excesses(groups)
 
@@ -99,8 +100,11 @@ def _describe_guess(line: Line) -> Problem:
     return Problem("near guessing", line.label, text, place)
 
 
-def _list_losses(boards: list[Board]) -> Iterator[Problem]:
-    """Yield losses at eps_min, and those under the worst corruption of all."""
+def _list_losses(boards: list[Board], fragile: set[str]) -> Iterator[Problem]:
+    """Yield losses at eps_min, and those under the worst corruption of all.
+
+    Models in `fragile` have problems of their own under noise in one feature.
+    """
     seen: set[tuple[str, int]] = set()
     for board in boards:
         for line in board.lines:
@@ -109,7 +113,7 @@ def _list_losses(boards: list[Board]) -> Iterator[Problem]:
                 loss = s.accuracy_change.subtract_from(0)
                 text = f"{_say_loss(line.label, loss, line.under, s)}; this loss is avoidable"
                 yield Problem("avoidable loss", line.label, text, "verdict", loss)
-            if worst is None or worst.place == "features":  # which has problems of its own
+            if worst is None or (worst.place == "features" and line.label in fragile):
                 continue
             is_named = board.basis.name == "eps_min" and worst.series is s
             if is_named or (line.label, id(worst.series)) in seen:

@@ -61,8 +61,8 @@ _CHANGES = {
     "suite": "the change is the mean accuracy over the suite minus that on clean points, paired, "
     "in percentage points",
     "worst": "the change is the accuracy under a noise minus that on clean points, paired, in "
-    "percentage points; the worst of all noises counts, with an interval that holds for all "
-    "together (Bonferroni)",
+    "percentage points; of all noises that with the largest loss that is shown counts, without one "
+    "that which may lose most, with intervals that hold for all together (Bonferroni)",
 }
 _GUESSING = "a model whose clean accuracy is near guessing is not called robust"
 _ORDER = (
@@ -208,7 +208,7 @@ def _show_noise(board: Board, line: Line) -> Cell:
         board.basis.name == "worst"
     ):
         return None
-    note = f"worst of {line.candidates}" if line.candidates > 1 else ""
+    note = f"of {line.candidates} noises" if line.candidates > 1 else ""
     return Entry(line.under, note, place=line.place)
 
 
