@@ -160,11 +160,8 @@ def _judge(
             continue
         found = [(c.noise, c.series[label]) for c in chosen if label in c.series]
         changes = [(s.change if is_relative else s.accuracy_change) for _, s in found]
-        if len(found) > 1:
-            together = 1 - 0.05 / len(found)
-            changes = [change and change.again(confidence=together) for change in changes]
         i = _choose_deciding(changes)
-        change, (noise, series) = changes[i], found[i]
+        change, (noise, series) = _allow_for(changes[i], len(found)), found[i]
         worst, place = places.find_worst(label, conditions), places.find(label, series)
         number = len(found)
         lines.append(
@@ -173,16 +170,27 @@ def _judge(
     return lines
 
 
+def _allow_for(change: Estimate | None, number: int) -> Estimate | None:
+    """Return a change with an interval that holds for so many together."""
+    return change and (change.again(confidence=1 - 0.05 / number) if number > 1 else change)
+
+
 def _choose_deciding(changes: Sequence[Estimate | None]) -> int:
     """Return the place of the largest loss that is shown; without one, of what may lose most.
 
     So a model is called robust only if all changes exclude a loss, not that of the smallest value.
     """
     known = [(change, i) for i, change in enumerate(changes) if change is not None]
-    if len(known) < len(changes) and all(change.high >= 0 for change, _ in known):
+    for change, i in sorted(known, key=lambda each: each[0].value):
+        if change.high < 0 and decide(_allow_for(change, len(changes))) == "loses accuracy":
+            return i
+    if len(known) < len(changes):
         return changes.index(None)
-    shown = [(change.value, i) for change, i in known if change.high < 0]
-    return min(shown or [(change.low, i) for change, i in known])[1]
+    change, i = min(known, key=lambda each: each[0].low)
+    if decide(_allow_for(change, len(changes))) == "inconclusive":
+        return i
+    wide = [_allow_for(change, len(changes)) for change in changes]
+    return min((change.low, i) for i, change in enumerate(wide) if change is not None)[1]
 
 
 def _choose_by_noise(conditions: Iterable[Condition]) -> list[Condition]:
