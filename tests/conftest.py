@@ -1,5 +1,6 @@
 """Fixtures that tests of several packages use."""
 
+import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -120,6 +121,14 @@ def noise_page(noise_records: Records, tmp_path_factory: pytest.TempPathFactory)
 
     path = tmp_path_factory.mktemp("page") / "n.html"
     return write_report(path, replace(find_once(noise_records), notes=LONG_NOTES))
+
+
+@pytest.fixture
+def heeded_interrupts():
+    """Let SIGINT interrupt: a shell that runs the tests in the background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

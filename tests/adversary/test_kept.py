@@ -218,3 +218,16 @@ def test_command_and_page_of_its_file(capsys, tmp_path, monkeypatch):
     assert "needs at least one cell" in run_failing(
         capsys, "check", "r.sqlite", "--require", "accuracy >= 1"
     ).replace("need at", "needs at")
+
+
+def test_what_an_adversary_takes_though_1nn_keeps_it_is_a_problem_of_the_summary(filled):
+    path, found = filled
+    st.evaluate(early, DATA, "linf(0.1)", k=2, name="early", model_id="early", store=path)
+    results = find(read(path))
+    (problem,) = (p for p in results.findings["summary"].problems if p.kind == "worst case")
+    most = max(found.avoidable("early"), key=lambda a: a.lost / a.of)
+    assert most.lost
+    assert problem.size.value == most.lost / most.of
+    assert f"early loses {most.lost} of {most.of} correct answers" in problem.text
+    assert "also shown for late" in problem.text
+    assert problem.place == "worst-case"

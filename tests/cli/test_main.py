@@ -80,6 +80,7 @@ def test_interrupted_says_what_is_kept_and_goes_on(capsys, tmp_path, cells):
     sys.modules.pop("patient", None)
 
 
+@pytest.mark.usefixtures("heeded_interrupts")
 def test_an_interrupt_stays_one_whatever_is_made_of_it(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("eager.py").write_text(
@@ -92,12 +93,7 @@ def test_an_interrupt_stays_one_whatever_is_made_of_it(capsys, tmp_path, monkeyp
         "        raise RuntimeError('a worker was lost')\n"
     )
     argv = ["evaluate", "--data", "bands(n=60)", "--model", "eager:predict"]
-    # a shell that runs the tests in the background has it ignored
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        assert "interrupted" in run_failing(capsys, *argv, "--quiet", code=130)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    assert "interrupted" in run_failing(capsys, *argv, "--quiet", code=130)
 
 
 HEAVY = ("numpy", "numba", "altair", "torch", "sklearn", "scipy", "pandas", "joblib", "rich")

@@ -74,6 +74,7 @@ def test_weights_that_do_not_fit_are_named(capsys):
     assert f"note: {left}" in err
 
 
+@pytest.mark.usefixtures("heeded_interrupts")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_training_is_kept_and_goes_on(capsys, monkeypatch, number):
     argv = ["train", *TINY, "--noise", "linf(0.01)", "--quiet", "-o"]
@@ -98,6 +99,7 @@ def test_an_interrupted_training_is_kept_and_goes_on(capsys, monkeypatch, number
     assert all(torch.equal(first[name], again[name]) for name in again)
 
 
+@pytest.mark.usefixtures("heeded_interrupts")
 def test_a_second_interrupt_does_not_wait(capsys, monkeypatch):
     def interrupt_twice(*_):
         signal.raise_signal(signal.SIGINT)

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Annotated, TypedDict
 
+import numpy as np
+
 from shaketable.adversary.kept import list_records, restore
-from shaketable.adversary.worst_case import WorstCase, WorstCaseJson
+from shaketable.adversary.worst_case import Avoidable, WorstCase, WorstCaseJson
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.command_records import CommandRecord
 from shaketable.evaluation.data_record import DataRecord
@@ -16,7 +18,10 @@ from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.results import Results
 from shaketable.findings.results import find as find_all
+from shaketable.findings.summary.problems import Problem
+from shaketable.statistics.intervals import mean_share
 from shaketable.views.blocks import Block
+from shaketable.views.numbers import format_distance
 from shaketable.views.terminal import Displayed
 
 
@@ -42,6 +47,15 @@ class WorstCases(Displayed):
         """Return verdicts, accuracies, differences, examples and attacks of all."""
         return [block for each in self.found for block in each.blocks()]
 
+    def list_problems(self) -> list[Problem]:
+        """Return what every model loses to an adversary although 1-NN would keep it."""
+        return [
+            _describe(each, model, max(lost, key=lambda a: a.lost / a.of))
+            for each in self.found
+            for model in each.models
+            if (lost := [a for a in each.avoidable(model) if a.lost])
+        ]
+
     def with_data(self, data: Dataset) -> WorstCases:
         """Return the same with the data, of which adversarial examples are then shown."""
         return WorstCases(
@@ -52,6 +66,17 @@ class WorstCases(Displayed):
                 for each in self.found
             )
         )
+
+
+def _describe(found: WorstCase, model: str, avoidable: Avoidable) -> Problem:
+    lost, of = avoidable.lost, avoidable.of
+    share = mean_share(np.repeat([1, 0], [lost, of - lost]), 1)
+    at = f"{found.norm} epsilon {format_distance(avoidable.at.epsilon)}"
+    text = (
+        f"{model} loses {lost} of {of} correct answers to an adversary within {at} "
+        f"({avoidable.at.title}), which 1-NN keeps"
+    )
+    return Problem("worst case", model, text, "worst-case", share)
 
 
 def find(groups: RecordGroups) -> WorstCases | None:

@@ -254,7 +254,7 @@ def _show_method(results: Results, dataset: Dataset | None) -> list[Block]:
     ]
     commands = list_commands(records)
     return [
-        Heading("How it was made", "method", "How it was made"),
+        Heading("How it was made", "method", "Commands and method"),
         *([Facts(commands, "Commands, to be pasted into a shell", code=True)] * bool(commands)),
         *(Facts([*data.summary.items()], "Data") for data in records.data),
         *([Facts([*settings.items(), *exact], "Settings")] if settings or exact else []),

@@ -127,7 +127,8 @@ class Results(Displayed):
     def with_findings(self, **others: Finding) -> Results:
         """Return the results with these findings in place of those of their names.
 
-        Decisions on requirements are passed on to findings that have a method `decide`.
+        Decisions on requirements are passed on to findings that have a method `decide`, and the
+        problems that findings list (`list_problems`) to those that have a method `include`.
 
         Parameters
         ----------
@@ -155,6 +156,12 @@ class Results(Displayed):
                 name: finding.decide(check.decisions, number)
                 if hasattr(finding, "decide")
                 else finding
+                for name, finding in findings.items()
+            }
+        listing = [f for f in findings.values() if hasattr(f, "list_problems")]
+        if problems := [problem for finding in listing for problem in finding.list_problems()]:
+            findings = {
+                name: finding.include(problems) if hasattr(finding, "include") else finding
                 for name, finding in findings.items()
             }
         return replace(self, findings=findings)

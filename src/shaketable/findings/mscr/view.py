@@ -73,12 +73,15 @@ def _show_verdicts(subjects: list[Subject]) -> list[Block]:
 
         return mscr_chart(subjects)
 
-    fitted = [_make_card(s) for s in subjects if not s.is_study and _has_verdict(s, subjects)]
+    judged = [s for s in subjects if not s.is_study and _has_verdict(s, subjects)]
+    fitted = [_make_card(s) for s in judged if s.at_eps_min]
+    missing = [Sentence(explain_missing(s), s.label) for s in judged if not s.at_eps_min]
     trained = [_make_card(s) for s in subjects if s.is_study]
     known = any(series.change is not None for s in subjects for series in s.at_eps_min)
     return [
         Heading("", "verdict", "Verdict"),
         *([Cards(fitted)] if fitted else []),
+        *missing,
         *([Cards(trained, level="detail")] if trained else []),  # the terminal has their matrix
         *([Chart(draw, _MSCR)] if known else []),
         Definition(

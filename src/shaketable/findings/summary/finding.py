@@ -82,6 +82,8 @@ class Summary(Displayed):
     """Decisions on requirements, if there are some; see `decide`."""
     undecided: int = 0
     """Number of requirements that the records cannot decide."""
+    others: tuple[Problem, ...] = ()
+    """Problems that other findings list; see `include`."""
 
     @cached_property
     def boards(self) -> list[Board]:
@@ -97,7 +99,7 @@ class Summary(Displayed):
     @cached_property
     def problems(self) -> list[Problem]:
         """The largest problems that are shown."""
-        return list_problems(self.groups, self.boards, self.decisions)
+        return list_problems(self.groups, self.boards, self.decisions, self.others)
 
     def decide(self, decisions: Iterable[Decision], undecided: int = 0) -> Summary:
         """Return the summary with decisions on requirements, which have a section `requirements`.
@@ -106,6 +108,10 @@ class Summary(Displayed):
         the number of requirements that were not measured.
         """
         return replace(self, decisions=tuple(decisions), undecided=undecided)
+
+    def include(self, problems: Iterable[Problem]) -> Summary:
+        """Return the summary with problems that other findings list."""
+        return replace(self, others=tuple(problems))
 
     def json(self) -> SummaryJson:
         """Return verdicts and problems, in per cent."""

@@ -50,16 +50,19 @@ class Problem:
 
 
 def list_problems(
-    groups: RecordGroups, boards: list[Board], decisions: tuple[Decision, ...] = ()
+    groups: RecordGroups,
+    boards: list[Board],
+    decisions: tuple[Decision, ...] = (),
+    others: tuple[Problem, ...] = (),
 ) -> list[Problem]:
-    """Return the problems that are shown, the largest first, at most `MOST`.
+    """Return the problems that are shown, those of other findings too, at most `MOST`.
 
     Requirements that are not met come first, then models that guess; then the largest problem of
     every kind, by what it costs over all points. It says which other models have one of its kind.
     """
     failed = [_describe_failure(d) for d in decisions if d.outcome == "not met"]
     by_kind: dict[str, list[Problem]] = {}
-    for problem in _list_all(groups, boards):
+    for problem in (*_list_all(groups, boards), *others):
         by_kind.setdefault(problem.kind, []).append(problem)
     largest = [_join(sorted(same, key=lambda p: -p.cost)) for same in by_kind.values()]
     return [*failed, *sorted(largest, key=lambda p: -p.cost)][:MOST]
@@ -178,7 +181,7 @@ def _list_turns(groups: RecordGroups) -> Iterator[Problem]:
             size, turn, confusion = max(turns, key=lambda x: x[0].value * x[1].n)
             text = (
                 f"{model.label} takes class {turn.true} for {turn.answered} more often under "
-                f"{confusion.noise}: in {format_share(turn.noisy)} of its answers, "
+                f"{confusion.noise}: in {format_share(turn.noisy)} of the answers at {turn.true}, "
                 f"{_say_points(size)} more than on clean points"
             )
             share = turn.n / confusion.series.first.n

@@ -156,11 +156,11 @@ def _show_board(board: Board, found: Summary) -> Iterator[Block]:
         (
             Column("model"),
             Column("verdict"),
-            Column("under"),
-            Column("clean accuracy", "rate"),
             Column(basis.heading, basis.kind, "%" if basis.kind == "change" else None),
             Column("against clean", "points", quantity="change of accuracy over a suite"),
             Column("wrong answer", "bound", quantity="probability of a wrong answer"),
+            Column("under"),
+            Column("clean accuracy", "rate"),
             Column("hurts most"),
             Column("requirements"),
         ),
@@ -168,11 +168,11 @@ def _show_board(board: Board, found: Summary) -> Iterator[Block]:
             [
                 format_spec(line.label),
                 _show_verdict(line),
-                _show_noise(board, line),
-                line.clean.accuracy.value,
                 line.value and Entry(line.value, bar=draw_bar(line)),
                 line.change if of_suite else None,
                 _show_error(line),
+                _show_noise(board, line),
+                line.clean.accuracy.value,
                 _show_worst(line),
                 _count_met(line, found.decisions, found.undecided),
             ]
@@ -191,7 +191,7 @@ def _show_board(board: Board, found: Summary) -> Iterator[Block]:
 def _name_board(board: Board) -> str:
     names = {
         "eps_min": "verdict by the MSCR, the change of accuracy under noise of size eps_min",
-        "suite": f"verdict by suite {board.basis.suite}",
+        "suite": f"verdict by suite {board.basis.suite}, of which not every loss may be avoidable",
         "worst": "verdict by the worst noise: accuracy minus that on clean points",
     }
     return f"{names[board.basis.name]}, {board.data}"
