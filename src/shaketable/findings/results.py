@@ -151,8 +151,11 @@ class Results(Displayed):
         findings = {**self.findings, **others}
         check = getattr(findings.get("requirements"), "check", None)
         if check is not None:
+            number = len(getattr(findings["requirements"], "errors", ()))
             findings = {
-                name: finding.decide(check.decisions) if hasattr(finding, "decide") else finding
+                name: finding.decide(check.decisions, number)
+                if hasattr(finding, "decide")
+                else finding
                 for name, finding in findings.items()
             }
         listing = [f for f in findings.values() if hasattr(f, "list_problems")]

@@ -16,6 +16,7 @@ from shaketable.findings.groups import RecordGroups
 from shaketable.findings.requirements.check import check
 from shaketable.findings.requirements.finding import decide, find, list_kept
 from shaketable.findings.requirements.requirement import parse_requirements
+from shaketable.views.blocks import Table
 
 HITS = {"clean": np.repeat([1, 0], [380, 20]), "linf(0.1)": np.repeat([1, 0], [360, 40])}
 
@@ -59,6 +60,17 @@ def test_a_requirement_that_was_not_measured_does_not_hide_the_others():
     (undecided,) = found.json()["undecided_requirements"]
     assert undecided["requirement"] == "error[fog(5)] <= 9%"
     assert "needs fog(5) on record" in undecided["reason"]
+
+
+def test_a_requirement_that_was_not_measured_is_counted_where_all_others_are_met():
+    records = records_with(keep("accuracy >= 50", "error[fog(5)] <= 9"))
+    (board,) = (
+        b for b in st.find(records).blocks() if isinstance(b, Table) and "verdict" in b.title
+    )
+    for row in board.rows:
+        entry = row[-1]
+        assert (entry.value, entry.note, entry.tone) == ("1 of 1 met", "1 not measured", "open")
+    assert st.dossier(records).outcome == "met: 2 of 2 requirements met; 1 not measured"
 
 
 def test_requirements_of_several_commands_count_once_with_the_first_time():
@@ -126,7 +138,7 @@ def test_other_findings_are_told_of_decisions():
     class Listener:
         heard = ()
 
-        def decide(self, decisions):
+        def decide(self, decisions, undecided):
             told = Listener()
             told.heard = tuple(decisions)
             return told

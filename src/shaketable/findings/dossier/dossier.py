@@ -184,7 +184,10 @@ class Dossier(Displayed):
     @property
     def outcome(self) -> str:
         """Outcome of all decisions on requirements, in words; empty without any."""
-        return "" if self._decisions is None else str(self._decisions).splitlines()[0]
+        if self._decisions is None:
+            return ""
+        number = len(getattr(self.results.findings["requirements"], "errors", ()))
+        return str(self._decisions).splitlines()[0] + f"; {number} not measured" * bool(number)
 
     @cached_property
     def registration_notes(self) -> list[str]:

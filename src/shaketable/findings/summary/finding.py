@@ -80,6 +80,8 @@ class Summary(Displayed):
     groups: RecordGroups
     decisions: tuple[Decision, ...] = ()
     """Decisions on requirements, if there are some; see `decide`."""
+    undecided: int = 0
+    """Number of requirements that the records cannot decide."""
     others: tuple[Problem, ...] = ()
     """Problems that other findings list; see `include`."""
 
@@ -99,12 +101,13 @@ class Summary(Displayed):
         """The largest problems that are shown."""
         return list_problems(self.groups, self.boards, self.decisions, self.others)
 
-    def decide(self, decisions: Iterable[Decision]) -> Summary:
+    def decide(self, decisions: Iterable[Decision], undecided: int = 0) -> Summary:
         """Return the summary with decisions on requirements, which have a section `requirements`.
 
-        Models have a column with the number that is met; those not met are problems.
+        Models have a column with the number that is met; those not met are problems. `undecided` is
+        the number of requirements that were not measured.
         """
-        return replace(self, decisions=tuple(decisions))
+        return replace(self, decisions=tuple(decisions), undecided=undecided)
 
     def include(self, problems: Iterable[Problem]) -> Summary:
         """Return the summary with problems that other findings list."""

@@ -84,7 +84,7 @@ def make_blocks(found: Summary) -> list[Block]:
     """Return verdicts and rankings at the top, then problems with their pictures."""
     rankings = say_rankings(found.rankings)
     return [
-        *(block for board in found.boards for block in _show_board(board, found.decisions)),
+        *(block for board in found.boards for block in _show_board(board, found)),
         *(
             Sentence(format_spec(words), under, level="headline", place="comparison")
             for under, words in rankings
@@ -146,7 +146,7 @@ def _draw_heat(board: Scoreboard) -> Chart:
     return Chart(draw, _HEAT, min_width=560)
 
 
-def _show_board(board: Board, decisions: Sequence[Decision]) -> Iterator[Block]:
+def _show_board(board: Board, found: Summary) -> Iterator[Block]:
     lines = board.lines if len(board.lines) <= MAX_ROWS else board.ordered
     basis = board.basis
     of_suite = basis.name == "suite"
@@ -174,7 +174,7 @@ def _show_board(board: Board, decisions: Sequence[Decision]) -> Iterator[Block]:
                 _show_noise(board, line),
                 line.clean.accuracy.value,
                 _show_worst(line),
-                _count_met(line, decisions),
+                _count_met(line, found.decisions, found.undecided),
             ]
             for line in lines
         ],
@@ -230,13 +230,16 @@ def _show_worst(line: Line) -> Cell:
     return Entry(worst.noise, note, place=worst.place)
 
 
-def _count_met(line: Line, decisions: Sequence[Decision]) -> Cell:
+def _count_met(line: Line, decisions: Sequence[Decision], undecided: int) -> Cell:
     own = [d.outcome for d in decisions if d.model == line.label]
     if not own:
         return None
     met = own.count("met")
-    tone: Tone = "lost" if "not met" in own else "kept" if met == len(own) else "open"
-    return Entry(f"{met} of {len(own)} met", tone=tone, place="requirements")
+    tone: Tone = (
+        "lost" if "not met" in own else "kept" if met == len(own) and not undecided else "open"
+    )
+    note = f"{undecided} not measured" if undecided else ""
+    return Entry(f"{met} of {len(own)} met", note, tone=tone, place="requirements")
 
 
 def _make_bars(board: Board) -> Callable[[Line], Bar | None]:
