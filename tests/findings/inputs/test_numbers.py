@@ -118,10 +118,10 @@ def test_where_no_point_flips_first_those_under_other_noise_are_named():
 
     both, alone = measure("linf(0.001)", "linf(0.9)"), measure("linf(0.001)")
     texts = [b.text for b in st.find(both).blocks() if isinstance(b, Sentence)]
-    (text,) = (text for text in texts if text.endswith("affected least") and ": " not in text)
+    (text,) = (text for text in texts if text.endswith("the least accuracy") and ": " not in text)
     assert " flip under linf(0.9), row" in text
     assert "; none does under linf(eps_min); class " in text
     texts = [b.text for b in st.find(alone).blocks() if isinstance(b, Sentence)]
     right = int(alone.cells[0].hits.sum())
     assert f"0 of {right} points that are right when clean flip under linf(eps_min)" in texts
-    assert not any("affected least" in text for text in texts)
+    assert not any("the least accuracy" in text for text in texts)

@@ -88,16 +88,16 @@ def _list_rows(flips: Flips) -> list[list[Cell]]:
 
 
 def _describe(found: FlippedInputs) -> list[Sentence]:
-    return [Sentence(text, s) for s in found.labels for text in list_facts(found, s)]
+    return [Sentence(text, s) for s in found.labels for text in describe_flips(found, s)]
 
 
-def list_facts(found: FlippedInputs, label: str) -> Iterator[str]:
+def describe_flips(found: FlippedInputs, label: str) -> Iterator[str]:
     """Say which points of a model flip most, which do first, and by noise in which feature."""
     first = next((each for name, each in found.flips if name == label), None)
     worst = found.chosen.get(label)
     feature = next((each for each in found.features if each.label == label), None)
     if worst is not None and worst.rows:
-        least = f"class {worst.least_affected_class} is affected least"
+        least = f"class {worst.least_affected_class} loses the least accuracy"
         none = f"; none does under {first.noise}" if first and worst is not first else ""
         yield f"{_count_flips(worst)} under {worst.noise}{_name_rows(worst.rows)}{none}; {least}"
     noises = {each.noise for _, each in found.flips}

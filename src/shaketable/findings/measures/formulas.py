@@ -62,9 +62,6 @@ class Sample:
         return int((self.predicted != codes[counts.argmax()]).any(axis=1).sum())
 
 
-Formula: TypeAlias = Callable[[Sample], Influence]
-
-
 def from_table(sample: Sample, value: float, slopes: FloatArray, code: int | None) -> Influence:
     """Return the influence of points from the derivatives by the entries of the confusion matrix.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from shaketable.findings.comparison.ranking import say_rankings
 from shaketable.findings.inputs.finding import find as find_inputs
-from shaketable.findings.inputs.view import list_facts
+from shaketable.findings.inputs.view import describe_flips
 from shaketable.findings.mce.finding import find as find_suite_errors
 from shaketable.findings.mscr.finding import find as find_robustness
 from shaketable.findings.mscr.view import chart_accuracies
@@ -114,7 +114,7 @@ def _name_flips(found: Summary) -> Iterator[Sentence]:
     if inputs is None or len(inputs.labels) > _FEW:
         return
     for label in inputs.labels:
-        facts = islice(list_facts(inputs, label), None if len(inputs.labels) == 1 else 1)
+        facts = islice(describe_flips(inputs, label), None if len(inputs.labels) == 1 else 1)
         for text in facts:
             yield Sentence(f"{format_spec(label)}: {text}", "inputs that flip", place="inputs")
 
