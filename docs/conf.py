@@ -1,0 +1,53 @@
+"""How Sphinx makes the site: ``sphinx-build -W --keep-going docs docs/_build/html``.
+
+Pages are Markdown. Those in ``examples/`` are notebooks in Markdown, which are executed here; the
+code of all other pages is run by the tests (``run_pages.py``).
+"""
+
+from __future__ import annotations
+
+import shaketable
+
+project = "shaketable"
+author = "the shaketable developers"
+version = release = shaketable.__version__
+language = "en"
+
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
+exclude_patterns = ["_build", "pipeline"]
+suppress_warnings = ["myst.xref_missing"]  # links to files outside of docs/; the tests check them
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+nb_execution_mode = "cache"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+
+autosummary_generate = True
+autodoc_typehints = "none"  # docstrings have the types that a reader needs
+numpydoc_show_class_members = False
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"shaketable {version}"
+html_show_sourcelink = True
+html_sourcelink_suffix = ""
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_theme_options = {
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "navbar_persistent": ["search-button"],
+    "show_prev_next": True,
+    "secondary_sidebar_items": ["page-toc", "sourcelink"],
+    "footer_start": [],
+    "footer_end": [],
+}
