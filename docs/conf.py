@@ -6,7 +6,12 @@ code of all other pages is run by the tests (``run_pages.py``).
 
 from __future__ import annotations
 
+import sys
+
 import shaketable
+
+for _name in ("figures", "maite"):  # public modules under another name than that of their file
+    sys.modules[f"shaketable.{_name}"] = getattr(shaketable, _name)
 
 project = "shaketable"
 author = "the shaketable developers"
@@ -21,7 +26,9 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
 ]
-exclude_patterns = ["_build", "pipeline"]
+exclude_patterns = ["_build", "_templates", "pipeline"]
+templates_path = ["_templates"]
+default_role = "py:obj"
 suppress_warnings = ["myst.xref_missing"]  # links to files outside of docs/; the tests check them
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
@@ -31,6 +38,7 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 120
 
 autosummary_generate = True
+autosummary_context = {"excluded": "set_fit_request, set_score_request"}  # of scikit-learn
 autodoc_typehints = "none"  # docstrings have the types that a reader needs
 numpydoc_show_class_members = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
