@@ -1,6 +1,7 @@
 """The reference is complete: pages of commands are current, and every public name is on one."""
 
 import inspect
+import json
 import re
 
 import make_reference
@@ -9,6 +10,11 @@ from make_reference import FOLDER, make_pages
 from run_pages import ROOT
 
 import shaketable
+from helpers.commands import run_command
+from shaketable.cli.list_names import make_command_schema
+from shaketable.evaluation.store_columns import NAMES, STATEMENTS
+from shaketable.findings.measures.numbers import MEASURES
+from shaketable.findings.requirements.quantities import QUANTITIES
 
 PAGES = make_pages()
 
@@ -78,3 +84,44 @@ def test_every_public_name_is_on_one_page():
     for same in names.values():  # one thing may have several public names
         assert sum(name in same for name in documented) == 1, same
     assert sorted(set(documented)) == sorted(documented)
+
+
+def read_reference(name):
+    return (ROOT / "docs" / "reference" / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("table", STATEMENTS)
+def test_columns_of_results_files_are_described(table):
+    row = re.search(rf"^\| `{table}` \|.*$", read_reference("results-file.md"), re.MULTILINE)
+    assert row is not None
+    columns = re.findall(r"`(\w+)`", row[0])[1:]
+    assert columns == list(NAMES.get(table, ["name"]))
+
+
+def test_keys_of_json_are_described():
+    keys = set(re.findall(r"`(\w+)`", read_reference("json.md")))
+    assert make_command_schema("report")["properties"].keys() - keys == set()
+
+
+def test_requirements_that_are_described_are_all_that_there_are():
+    text = read_reference("requirements.md")
+    table = text.partition("| of | metrics |")[2].partition("\n\n")[0]
+    named = set(re.findall(r"`(\w+)`", table))
+    assert named == {*QUANTITIES, *MEASURES, "top_5"}
+
+
+@pytest.mark.parametrize(
+    ("page", "kind"),
+    [
+        ("noise.md", "corruptions"), ("suites.md", "suites"), ("networks.md", "networks"),
+        ("data.md", "datasets"), ("models.md", "models"), ("augmentations.md", "augmentations"),
+        ("training-noise.md", "adversaries"),
+    ],
+)  # fmt: skip
+def test_names_that_are_listed_are_described(capsys, page, kind):
+    if kind == "adversaries":
+        pytest.importorskip("torch")
+    _, out, _ = run_command(capsys, "list", kind, "--json")
+    names = {re.match(r"[\w.-]*", name)[0] for name in json.loads(out)}
+    words = set(re.findall(r"[\w.-]+", read_reference(page)))
+    assert names - {"", "KIND", "A", "3"} - words == set()
