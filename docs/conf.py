@@ -7,6 +7,11 @@ code of all other pages is run by the tests (``run_pages.py``).
 from __future__ import annotations
 
 import sys
+from typing import Any
+
+from docutils import nodes
+from docutils.utils.math.latex2mathml import MathError, tex2mathml
+from sphinx.util import logging
 
 import shaketable
 
@@ -37,6 +42,7 @@ nb_execution_mode = "cache"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
 
+html_math_renderer = "mathml"  # see setup
 autosummary_generate = True
 autosummary_context = {"excluded": "set_fit_request, set_score_request"}  # of scikit-learn
 autodoc_typehints = "none"  # docstrings have the types that a reader needs
@@ -59,3 +65,17 @@ html_theme_options = {
     "footer_start": [],
     "footer_end": [],
 }
+
+
+def setup(app: Any) -> None:
+    """Write formulas as MathML, which browsers draw without scripts from elsewhere."""
+    app.add_html_math_renderer("mathml", (_write_math, None), (_write_math, None))
+
+
+def _write_math(writer: Any, node: Any) -> None:
+    tex = node.astext().replace(r"\dots", r"\ldots")
+    try:
+        writer.body.append(tex2mathml(tex, as_block=isinstance(node, nodes.math_block)))
+    except MathError as error:
+        logging.getLogger(__name__).warning("formula %r: %s", tex, error, location=node)
+    raise nodes.SkipNode

@@ -210,36 +210,35 @@ def _group_actions(
 
 
 def _make_table(parser: argparse.ArgumentParser, actions: Iterable[argparse.Action]) -> list[str]:
-    rows = [["flag", "value", "default", "meaning"], ["---"] * 4]
+    rows = [["flag", "meaning"], ["---"] * 2]
     for action in actions:
         help, default = _split_default(parser._get_formatter()._expand_help(action))
         if not default and action.default not in (None, False, [], (), argparse.SUPPRESS):
             default = str(action.default)
+        if isinstance(action, argparse._AppendAction) and "repeat" not in help.lower():
+            help += "; it may be repeated"
         if rivals := _list_rivals(parser, action):
             help += f"; not with {' or '.join(rivals)}"
-        flags = ", ".join(f"`{flag}`" for flag in action.option_strings) or f"`{action.metavar}`"
-        rows.append([flags, _describe_value(action), _escape(default), _escape(help)])
+        about = _escape(help) + (f" *(default: {_escape(default)})*" if default else "")
+        rows.append([_write_flag(action), about])
     if not rows[2][0].startswith("`-"):
         rows[0][0] = "argument"
-    if not any(value or default for _, value, default, _ in rows[2:]):
-        rows = [[row[0], row[3]] for row in rows]
-    return [" ".join(f"| {' | '.join(row)} |".split()) for row in rows]
+    return [f"| {' | '.join(row)} |" for row in rows]
 
 
-def _describe_value(action: argparse.Action) -> str:
-    """Return what stands after a flag."""
-    if not action.option_strings or action.nargs == 0:
-        return ""
-    name = action.dest.upper() if action.metavar is None else str(action.metavar)
-    words = [f"`{word}`" for word in name.split("|")]
-    value = " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
-    if action.nargs in ("+", "*"):
-        value += " …"
-    if action.nargs in ("?", "*"):
-        value += ", or nothing"
-    if isinstance(action, argparse._AppendAction):
-        value += "; may be repeated"
-    return value
+def _write_flag(action: argparse.Action) -> str:
+    """Return a flag as it is typed, with what stands after it."""
+    if not action.option_strings:
+        return f"`{action.metavar}`"
+    flags = ", ".join(f"`{flag}`" for flag in action.option_strings[:-1])
+    value = ""
+    if action.nargs != 0:
+        value = " " + (action.dest.upper() if action.metavar is None else str(action.metavar))
+    value = {"+": f"{value} …", "*": f" [{value[1:]} …]", "?": f" [{value[1:]}]"}.get(
+        str(action.nargs), value
+    )
+    last = f"`{action.option_strings[-1]}{value}`".replace("|", "\\|")
+    return f"{flags}, {last}" if flags else last
 
 
 def _split_default(help: str) -> tuple[str, str]:

@@ -40,16 +40,15 @@ def test_pages_of_commands_that_are_gone_are_removed(tmp_path, monkeypatch):
     assert (gone.parent / "check.md").read_text(encoding="utf-8") == PAGES["check.md"]
 
 
-def test_every_flag_is_on_its_page_with_its_default_apart():
-    flags = re.findall(r"^\| `(--[a-z-]+)`.*\|$", PAGES["check.md"], re.MULTILINE)
+def test_every_flag_is_on_its_page_with_its_values_and_default():
+    flags = re.findall(r"^\| `(--[a-z-]+)[ `].*\|$", PAGES["check.md"], re.MULTILINE)
     assert flags == [
         "--register", "--store", "--confidence", "--careful", "--json", "--format", "--require",
         "--junit", "--markdown", "--intervals",
     ]  # fmt: skip
-    assert (
-        "| `--confidence` | `PERCENT` | 95 | that all decisions are right; they share the rest |"
-        in PAGES["check.md"]
-    )
+    about = "that all decisions are right; they share the rest *(default: 95)*"
+    assert f"| `--confidence PERCENT` | {about} |" in PAGES["check.md"]
+    assert "| `--format text\\|markdown\\|latex` |" in PAGES["check.md"]
 
 
 def list_public(module, name):
