@@ -270,7 +270,7 @@ def _list_rivals(parser: argparse.ArgumentParser, action: argparse.Action) -> li
 
 
 _CODE = re.compile(
-    r"(?<!\w)'([^']+)'(?!\w)|(?<![\w-])(--[a-z][\w-]*)|(shaketable (?:list )?[a-z]+)"
+    r"(?<!\w)'([^']+)'(?!\w)|(?<![\w-])(--[a-z][\w-]*|-o)(?![\w-])|(shaketable (?:list )?[a-z]+)"
 )
 
 
