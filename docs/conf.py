@@ -6,11 +6,14 @@ code of all other pages is run by the tests (``run_pages.py``).
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import MathError, tex2mathml
+from sphinx import addnodes
 from sphinx.util import logging
 
 import shaketable
@@ -68,8 +71,20 @@ html_theme_options = {
 
 
 def setup(app: Any) -> None:
-    """Write formulas as MathML, which browsers draw without scripts from elsewhere."""
+    """Write formulas as MathML, which browsers draw without scripts from elsewhere.
+
+    Markdown files of the repository that are no pages, such as measurements, can be downloaded.
+    """
     app.add_html_math_renderer("mathml", (_write_math, None), (_write_math, None))
+    app.connect("doctree-read", _link_files, priority=400)  # before downloads are collected
+
+
+def _link_files(app: Any, doctree: Any) -> None:
+    for node in list(doctree.findall(addnodes.pending_xref)):
+        path = Path(f"{node['reftarget']}.md")  # absolute where it lies outside of this folder
+        if path.is_absolute() and path.is_file():
+            target = f"/{os.path.relpath(path, app.srcdir)}"
+            node.replace_self(addnodes.download_reference("", "", *node.children, reftarget=target))
 
 
 def _write_math(writer: Any, node: Any) -> None:
