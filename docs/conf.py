@@ -6,7 +6,20 @@ code of all other pages is run by the tests (``run_pages.py``).
 
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.utils.math.latex2mathml import MathError, tex2mathml
+from sphinx import addnodes
+from sphinx.util import logging
+
 import shaketable
+
+for _name in ("figures", "maite"):  # public modules under another name than that of their file
+    sys.modules[f"shaketable.{_name}"] = getattr(shaketable, _name)
 
 project = "shaketable"
 author = "the shaketable developers"
@@ -21,7 +34,9 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
 ]
-exclude_patterns = ["_build", "pipeline"]
+exclude_patterns = ["_build", "_templates", "pipeline"]
+templates_path = ["_templates"]
+default_role = "py:obj"
 suppress_warnings = ["myst.xref_missing"]  # links to files outside of docs/; the tests check them
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
@@ -30,7 +45,9 @@ nb_execution_mode = "cache"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
 
+html_math_renderer = "mathml"  # see setup
 autosummary_generate = True
+autosummary_context = {"excluded": "set_fit_request, set_score_request"}  # of scikit-learn
 autodoc_typehints = "none"  # docstrings have the types that a reader needs
 numpydoc_show_class_members = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
@@ -51,3 +68,29 @@ html_theme_options = {
     "footer_start": [],
     "footer_end": [],
 }
+
+
+def setup(app: Any) -> None:
+    """Write formulas as MathML, which browsers draw without scripts from elsewhere.
+
+    Markdown files of the repository that are no pages, such as measurements, can be downloaded.
+    """
+    app.add_html_math_renderer("mathml", (_write_math, None), (_write_math, None))
+    app.connect("doctree-read", _link_files, priority=400)  # before downloads are collected
+
+
+def _link_files(app: Any, doctree: Any) -> None:
+    for node in list(doctree.findall(addnodes.pending_xref)):
+        path = Path(f"{node['reftarget']}.md")  # absolute where it lies outside of this folder
+        if path.is_absolute() and path.is_file():
+            target = f"/{os.path.relpath(path, app.srcdir)}"
+            node.replace_self(addnodes.download_reference("", "", *node.children, reftarget=target))
+
+
+def _write_math(writer: Any, node: Any) -> None:
+    tex = node.astext().replace(r"\dots", r"\ldots")
+    try:
+        writer.body.append(tex2mathml(tex, as_block=isinstance(node, nodes.math_block)))
+    except MathError as error:
+        logging.getLogger(__name__).warning("formula %r: %s", tex, error, location=node)
+    raise nodes.SkipNode

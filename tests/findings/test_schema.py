@@ -8,14 +8,14 @@ from jsonschema import Draft202012Validator
 from helpers.commands import check_schema, run_command, run_failing
 from shaketable.cli.commands import COMMANDS
 from shaketable.cli.list_names import make_command_schema
-from shaketable.cli.parser import _make_parser
+from shaketable.cli.parser import make_parser
 from shaketable.core.schemas import SCHEMA_VERSION
 from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.results import find
 
 
 def commands_with_json():
-    flags = {name: _make_parser(name, COMMANDS.get(name))[1] for name in COMMANDS.declared}
+    flags = {name: make_parser(name, COMMANDS.get(name))[1] for name in COMMANDS.declared}
     return [name for name, parser in flags.items() if "--json" in parser._option_string_actions]
 
 

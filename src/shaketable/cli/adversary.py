@@ -1,4 +1,9 @@
-"""``shaketable adversary``: adversarial accuracy along epsilon, or agreement with 1-NN."""
+"""``shaketable adversary``: adversarial accuracy along epsilon, or agreement with 1-NN.
+
+Searches around every test point, within epsilon, for a point that the model misclassifies, and
+reports the share of points for which none was found: an upper bound, with the attacks that ran and
+what is proven. With --agreement it attacks nothing and compares two models with 1-NN instead.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +23,8 @@ if TYPE_CHECKING:
 ABOUT = "accuracy at the worst point around every test point"
 EXAMPLES = """\
   shaketable adversary --model rf --data bands --eps eps_min,0.02 --report worst.html
+  shaketable adversary --model rf --data bands --eps 0.02 --constraint none \\
+      --constraint genuine-max --random 10 -o curve.svg
   shaketable adversary --agreement neither --model rf --model svm --data bands"""
 SCHEMA = "shaketable.adversary.worst_case:AdversaryJson"
 

@@ -1,4 +1,9 @@
-"""``shaketable check``: requirements on the models in a results file."""
+"""``shaketable check``: requirements on the models in a results file.
+
+Decides from a results file whether models meet requirements, and measures nothing. A requirement is
+met or not met if its interval says so, else inconclusive. With --register it keeps requirements in
+the results file before anything is measured.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""``shaketable compare``: two results files, old and new, on the points and noise they share."""
+"""``shaketable compare``: two results files, old and new, on the points and noise they share.
+
+Prints how much more accurate every model is in the new file than in the old one, on the points and
+noise that both hold: paired differences, new minus old, with intervals. Models are matched by name.
+It requires nothing, so differences do not change the exit code.
+"""
 
 from __future__ import annotations
 

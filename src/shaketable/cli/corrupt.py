@@ -1,4 +1,9 @@
-"""``shaketable corrupt``: corrupted copies of data as files, or of one image as a gallery."""
+"""``shaketable corrupt``: corrupted copies of data as files, or of one image as a gallery.
+
+Writes a copy of the data with every point corrupted, with the same noise that evaluate uses in its
+first draw; with --suite, one copy for every set of a suite. With --row it shows one image under
+several corruptions instead.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""``shaketable dossier``: what an assessment asks for, from a results file and declared facts."""
+"""``shaketable dossier``: what an assessment asks for, from a results file and declared facts.
+
+Puts together what an assessment asks for: the results of a file, requirements with the time when
+they were set, and facts that only you know. What is missing is named in its place, with the key or
+the command that adds it. init writes a file of facts to fill in.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""``shaketable evaluate``: fitted models under noise and other corruptions."""
+"""``shaketable evaluate``: fitted models under noise and other corruptions.
+
+Corrupts every test point, asks the models for their answers, and counts how many are right: on
+clean points, under noise of size eps_min, or under the corruptions and suites that are named. It
+prints accuracies, MSCR, bounds and comparisons of the models, with intervals.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +20,11 @@ if TYPE_CHECKING:
 
 ABOUT = "measure models under noise and other corruptions"
 EXAMPLES = """\
-  shaketable evaluate --model rf --model 1nn --data bands --store r.sqlite --report r.html"""
+  shaketable evaluate --model rf --model 1nn --data bands --store r.sqlite --report r.html
+  shaketable evaluate --model pipeline.joblib --trust --data people.csv --label risk --by sex
+  shaketable evaluate --model net.onnx --data test.npz --suite common-19 --store r.sqlite
+  shaketable evaluate --model new=a.skops --model old=b.skops --data test.csv --label y \\
+      --corruptions 'jitter(0.2)' --require 'difference(new, old).accuracy >= -0.5'"""
 SCHEMA = "shaketable.findings.schema:ReportJson"
 
 

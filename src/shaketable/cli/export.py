@@ -1,4 +1,8 @@
-"""``shaketable export``: a results file as a table, JSON, a model card or runs of MLflow."""
+"""``shaketable export``: a results file as a table, JSON, a model card or runs of MLflow.
+
+Writes the results of a file for other programs: every value with its interval, tables, cells,
+points or answers as rows, a section of a model card, or runs of MLflow.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""``shaketable figure``: a figure of a paper, with its numbers where it has any."""
+"""``shaketable figure``: a figure of a paper, with its numbers where it has any.
+
+Draws one of the figures of the papers from your results, as an image, a page or JSON. Some take
+other sources than a results file: a table of scores, files of networks, a model with its data, or
+nothing. Its title says in words what it shows.
+"""
 
 from __future__ import annotations
 

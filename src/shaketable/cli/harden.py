@@ -1,4 +1,9 @@
-"""``shaketable harden``: the training noise that buys the most robustness."""
+"""``shaketable harden``: the training noise that buys the most robustness.
+
+Tries training noise from weak to strong, chooses the one with the highest accuracy under the target
+noise whose loss of clean accuracy is at most the price, and decides on points that the search has
+not seen whether it helps. It writes the model that was trained so.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +23,8 @@ if TYPE_CHECKING:
 
 ABOUT = "find the training noise that buys the most robustness"
 EXAMPLES = """\
-  shaketable harden --data bands --model rf --price 1 -o hardened.joblib"""
+  shaketable harden --data bands --model rf --price 1 -o hardened.joblib
+  shaketable harden --data mydata.csv --label y --model rf --target 'l2(1)' --store h.sqlite"""
 SCHEMA = "shaketable.training.hardening.result:HardenJson"
 
 

@@ -1,4 +1,8 @@
-"""``shaketable list``: names of data sets, models and so on, and the schemas of JSON."""
+"""``shaketable list``: names of data sets, models and so on, and the schemas of JSON.
+
+Prints what can be named in commands and in Python, each with one line of description, those of
+installed packages included; or the JSON Schema of what a command prints with --json.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""``shaketable merge``: several results files in a new one."""
+"""``shaketable merge``: several results files in a new one.
+
+Writes a new results file with everything that two files or more hold, such as evaluations from
+several machines. A cell that two files hold with different counts is an error that names it.
+"""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def parse_args(
         return _list_commands(commands, groups).parse_args(argv)
     if name not in commands:
         raise unknown_name("command", name, commands)
-    parser, sub = _make_parser(name, commands.get(name))
+    parser, sub = make_parser(name, commands.get(name))
     args, rest = parser.parse_known_args(argv)
     if rest:
         _refuse(rest[0], sub)
@@ -151,10 +151,10 @@ def _describe(name: str, about: str) -> str:
     return fill(f"  {name:<12}{' '.join(about.split())}", width, subsequent_indent=" " * 14)
 
 
-def _make_parser(
+def make_parser(
     name: str, command: Command
 ) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
-    """Parser of one command, within that of the program, and by itself."""
+    """Make the parser of one command, within that of the program, and by itself."""
     parser, subparsers = _make_top_parser()
     examples = getattr(command, "EXAMPLES", None)
     sub = subparsers.add_parser(

@@ -1,4 +1,9 @@
-"""``shaketable report``: what a results file holds, without measuring anything."""
+"""``shaketable report``: what a results file holds, without measuring anything.
+
+Prints the findings of everything that a results file holds: evaluations, suites, studies, worst
+cases and separations. With -o it writes one page that needs no other file. Nothing is measured, and
+no model or data are needed, except to show points.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""``shaketable rerun``: make a results file again, and say whether it agrees."""
+"""``shaketable rerun``: make a results file again, and say whether it agrees.
+
+Carries out the commands that made a results file again, and compares all cells. With the same
+versions on the same platform all counts must be identical; else no mean accuracy may differ by more
+than chance explains.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +23,9 @@ if TYPE_CHECKING:
 
 ABOUT = "make a results file again, and say whether it agrees"
 EXAMPLES = """\
-  shaketable rerun results.sqlite --cells 10"""
+  shaketable rerun results.sqlite --cells 10
+  shaketable rerun results.sqlite --json
+  shaketable rerun results.sqlite --show"""
 SCHEMA = "shaketable.evaluation.rerun:RerunJson"
 
 

@@ -1,4 +1,9 @@
-"""``shaketable separation``: distances between classes."""
+"""``shaketable separation``: distances between classes.
+
+Finds the two closest points of different classes, exactly and in any p-norm. Half their distance
+is eps_min, the largest noise under which no accuracy has to be lost. It also shows what eps_min
+depends on: the closest pairs, duplicates, and the distances within and between the parts.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,9 @@ from shaketable.views.terminal import print_lines
 
 ABOUT = "how far apart the classes are, and eps_min"
 EXAMPLES = """\
-  shaketable separation mydata.csv --label COLUMN --report separation.html"""
+  shaketable separation mydata.csv --label COLUMN
+  shaketable separation cifar10.npz --norm 2 --report page.html
+  shaketable separation train.npz --test test.npz --one-nn --json"""
 SCHEMA = "shaketable.separations.audit:AuditJson"
 
 

@@ -1,4 +1,9 @@
-"""``shaketable study``: training noise against test noise, over many runs."""
+"""``shaketable study``: training noise against test noise, over many runs.
+
+Trains every model with every training noise, tests it with every test noise, and repeats this with
+new splits and new noise. Estimates are means over runs, with intervals. Flags may stand in a study
+file, of which init writes a commented one. With --store, an interrupted study goes on.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +27,10 @@ if TYPE_CHECKING:
 ABOUT = "train with noise, test with noise, over many runs"
 EXAMPLES = """\
   shaketable study --data bands --model rf --train-eps 0,eps_min \\
-      --test-eps eps_min,0.02 --runs 20 --store s.sqlite"""
+      --test-eps eps_min,0.02 --runs 20 --store s.sqlite
+  shaketable study init study.toml --data mydata.csv --label y --model rf
+  shaketable study --data cifar10.npz --network resnet9 --train clean --train C1 \\
+      --suite pnorm-cifar --runs 3 --dry-run"""
 SCHEMA = "shaketable.findings.schema:ReportJson"
 DRY_RUN_SCHEMA = "shaketable.evaluation.dry_run:DryRunJson"
 

@@ -1,4 +1,9 @@
-"""``shaketable train``: a network, trained with noise."""
+"""``shaketable train``: a network, trained with noise.
+
+Trains a network by its name, with noise, augmentations or against an adversary, and writes it to a
+file that evaluate takes without --trust. An interrupted training goes on when the same command is
+run again.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +26,8 @@ if TYPE_CHECKING:
 ABOUT = "train a network with noise"
 EXAMPLES = """\
   shaketable train --data bands --network mlp --noise 'linf(eps_min)' \\
-      --recipe 'auto(epochs=20)' -o net.pt"""
+      --recipe 'auto(epochs=20)' -o net.pt
+  shaketable train --data cifar10.npz --network resnet9 --noise 'trivialaugment + C1' -o net.pt"""
 SCHEMA = "shaketable.cli.train:TrainJson"
 
 

@@ -46,7 +46,7 @@ class Sequence(Compound):
 
     @property
     def spec(self) -> str:
-        """Canonical spec string: those of the factors, joined by `` + ``."""
+        """Canonical spec string: those of the factors, joined by ``+``."""
         return " + ".join(add_brackets(factor.spec, "|") for factor in self.parts)
 
     def draw(self, x: Array, keys: KeyArray) -> list[Any]:

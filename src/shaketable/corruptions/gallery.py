@@ -161,7 +161,7 @@ def gallery(
     rng: Rng = 0,
     bounds: BoundsLike = None,
 ) -> Gallery:
-    """Show one image of the data under every corruption, as in Fig. 2 of Siedel et al. (2024).
+    """Show one image of the data under every corruption, as Siedel et al. (2024), figure 2.
 
     The paper shows noise of the largest possible size: on the surface of the ball,
     ``l2(0.5, surface)``, and at the corners of the L-inf ball, ``linf(0.01, vertices)``.

@@ -100,7 +100,7 @@ class OneOf(Compound):
 
     @property
     def spec(self) -> str:
-        """Canonical spec string: those of the parts with their weights, joined by `` | ``."""
+        """Canonical spec string: those of the parts with their weights, joined by ``|``."""
         return " | ".join(
             part.spec if w == 1 else f"{format_value(w)}*{add_brackets(part.spec, '+')}"
             for part, w in zip(self.parts, self.weights, strict=True)

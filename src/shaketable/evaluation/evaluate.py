@@ -99,8 +99,13 @@ def evaluate(
         faster for small networks. Noise of p-norms has the same distribution, but other random
         numbers, so results are never paired with those of other models; on uint8 images salt &
         pepper, ``ga``, rotations and noise on single pixels are the same as on the CPU.
-    name, model_id, unscale
-        See `as_classifier`.
+    name
+        Name of the model in results; by default that of the function, class or file.
+    model_id
+        Stable ID, by which `store` recognises the model; by default a hash of its content. A
+        function has none.
+    unscale
+        Undo the scaling of the features to [0, 1], for a model that was trained on raw units.
     refit
         Train a copy of the model on the training part first: the data's own, or 80 % of the points
         chosen by `seed`.

@@ -2,7 +2,7 @@
 
 `intervals` has one function per quantity (accuracy, relative change, differences, error bounds);
 each returns an `estimate.Estimate`. `counts` reads what is given; `own_intervals` computes the
-limits, or `standard_intervals` where `families.use_intervals` chose that. docs/intervals.md has the
+limits, or `standard_intervals` where `families.use_intervals` chose that. docs/intervals/ has the
 definitions, the constants and the coverage.
 """
 

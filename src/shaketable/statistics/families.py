@@ -30,7 +30,7 @@ def use_intervals(family: str) -> Iterator[None]:
     family
         ``"own"``, the default everywhere: intervals that also cover at high accuracy and for few
         points. ``"standard"``: Clopper–Pearson, Wilson, Tango's score interval, Student's t and the
-        bootstrap of points. docs/intervals.md defines and compares both.
+        bootstrap of points. docs/intervals/ defines and compares both.
 
     Yields
     ------

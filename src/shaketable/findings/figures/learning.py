@@ -22,7 +22,7 @@ _PARTS = {"accuracy": "training points, with noise", "held_out": "held-out point
 
 
 def draw_learning(*networks: str | Path | TrainedNetwork, trust: bool = False) -> Chart:
-    """Accuracy by epoch of trained networks, on training points and on held-out ones (Fig. 6).
+    """Accuracy by epoch of trained networks, on training points and on held-out ones (figure 6).
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ _TRAINING = "noise in training, epsilon"
 
 
 def draw_models(found: Found) -> Chart:
-    """Models against each other: clean accuracy, MSCR, differences (Fig. 5 of the MSCR paper).
+    """Models against each other: clean accuracy, MSCR, differences (figure 5 of the MSCR paper).
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ FIGURES.add("models", FigureKind(draw_models))
 
 
 def draw_tradeoff(found: Found, *, reference: str = "") -> Chart:
-    """Clean accuracy against MSCR, with the quadrant above a baseline (Fig. 6 of the MSCR paper).
+    """Clean accuracy against MSCR, with the quadrant above a baseline (figure 6 of the MSCR paper).
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ FIGURES.add("tradeoff", FigureKind(draw_tradeoff))
 def draw_errors(
     found: Found, *, metric: str = "", arrows: Sequence[tuple[str, str]] | None = None
 ) -> Chart:
-    """Clean error against mCE, with arrows between paired models (Fig. 4 of the p-norm paper).
+    """Clean error against mCE, with arrows between paired models (figure 4 of the p-norm paper).
 
     Parameters
     ----------

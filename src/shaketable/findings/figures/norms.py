@@ -50,7 +50,7 @@ _WIDE = 620  # pixels, at least, so that titles fit
 
 
 def draw_transfer(found: Found) -> Chart:
-    """Accuracy by the norm of training and of test noise (Fig. 3 of the p-norm paper).
+    """Accuracy by the norm of training and of test noise (figure 3 of the p-norm paper).
 
     For each test corruption, accuracies are divided by the highest of all models of the same
     network, so that the best has 100. They are then averaged over all sizes of the same norm in
@@ -224,7 +224,7 @@ class Balls(Displayed):
 def draw_samples(
     *, norms: Iterable[str] = (), surface: bool = False, n: int = 1000, seed: int = 0
 ) -> Chart:
-    """Points from balls of p-norms in the plane (Fig. 1 of the p-norm paper).
+    """Points from balls of p-norms in the plane (figure 1 of the p-norm paper).
 
     Parameters
     ----------
@@ -273,7 +273,7 @@ def find_overlaps(
     n: int = 1000,
     seed: int = 0,
 ) -> Balls:
-    """Share of one ball that lies in another, as the first grows (Fig. 5 of the p-norm paper).
+    """Share of one ball that lies in another, as the first grows (figure 5 of the p-norm paper).
 
     Parameters
     ----------

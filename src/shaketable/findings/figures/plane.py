@@ -77,7 +77,7 @@ def draw_plane(
     centre: tuple[float, float] | None = None,
     name: str | None = None,
 ) -> Chart:
-    """Points of the plane in their balls of noise, with wrongly classified copies (Fig. 1 and 2).
+    """Points of the plane in balls of noise, with wrongly classified copies (figures 1 and 2).
 
     Parameters
     ----------

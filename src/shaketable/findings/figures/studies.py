@@ -37,7 +37,7 @@ _APART = 1.025  # lines are drawn beside each other, by so much
 
 
 def draw_optima(found: Found) -> Chart:
-    """Accuracy by training and test noise, the best of each row marked (Fig. 7 of the MSCR paper).
+    """Accuracy by training and test noise, best of each row marked (figure 7 of the MSCR paper).
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ FIGURES.add("optima", FigureKind(draw_optima))
 
 
 def draw_copies(found: Found, *, corruption: str = "") -> Chart:
-    """Accuracy and its standard deviation over runs against k (Fig. 4 of the MSCR paper).
+    """Accuracy and its standard deviation over runs against k (figure 4 of the MSCR paper).
 
     Parameters
     ----------

@@ -300,7 +300,7 @@ class AugMix:
     r"""Mixture of `width` chains of operations and the image itself.
 
     .. math:: (1 - m)\,x + m \sum_i w_i\,c_i(x), \quad
-        w \sim \text{Dirichlet}(\alpha, …, \alpha), \quad m \sim \text{Beta}(\alpha, \alpha)
+        w \sim \text{Dirichlet}(\alpha, \ldots, \alpha), \quad m \sim \text{Beta}(\alpha, \alpha)
 
     AugMix of Hendrycks et al. (ICLR 2020), without the loss that compares several mixtures (JSD).
     A chain has `depth` operations, or 1 to 3 of them, equally likely, if `depth` is -1; every
