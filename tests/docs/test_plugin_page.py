@@ -91,7 +91,7 @@ def test_names_of_an_installed_package(installed, capsys):
     assert "rain(strength=0.2, share=0.1)" in out
     code, out, err = run_command(capsys, *check)
     assert code in (0, 1, 3), err
-    assert "always_right >= 0.5%" in out
+    assert "always_right >= 80%" in out
     code, out, err = run_command(capsys, *adversary)
     assert code == 0, err
     assert "shift(steps=20)" in out
