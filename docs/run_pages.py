@@ -208,6 +208,7 @@ def _own_folder() -> Iterator[None]:
     with tempfile.TemporaryDirectory() as name:
         os.chdir(name)
         os.environ["COLUMNS"] = WIDTH
+        sys.path.append("")  # modules that a page writes can be imported, as in a session
         importlib.invalidate_caches()
         try:
             yield

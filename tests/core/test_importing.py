@@ -40,7 +40,13 @@ def test_a_faulty_module_is_one_line_that_names_it(tmp_path, monkeypatch, source
 
 
 def test_only_what_all_words_name_is_trusted():
-    for word in ("evil:boom", "rf=evil:boom", "clean + evil:boom(1)", "evil:boom@w.pt"):
+    for word in (
+        "evil:boom",
+        "rf=evil:boom",
+        "clean + evil:boom(1)",
+        "evil:boom@w.pt",
+        "model(rf).evil:boom >= 5",
+    ):
         with trust_only([word, "--quiet"]):
             check_trusted("model", "evil:boom")
     for word in (

@@ -91,6 +91,11 @@ def test_data_frames_bring_their_columns() -> None:
     assert data.x.flags.c_contiguous
 
 
+def test_names_of_columns_are_plain_text() -> None:
+    data = make_dataset([[1.0, 2.0], [3.0, 4.0]], [0, 1], features=tuple(np.array(["a", "b"])))
+    assert [type(name) for name in data.features or ()] == [str, str]  # messages show repr
+
+
 @pytest.mark.parametrize(
     ("x", "y", "message"),
     [

@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.corruptions.suites.suite import SUITES
     from shaketable.data import builtin as datasets
     from shaketable.findings.errata.errata import load_errata
-    from shaketable.findings.finding import FINDINGS
+    from shaketable.findings.finding import FINDINGS, METRICS
     from shaketable.models.builtin import BUILTIN, EXAMPLES
     from shaketable.models.networks.registry import describe_networks
     from shaketable.training.augmentations.registry import describe_augmentations
@@ -84,8 +84,11 @@ def run(args: argparse.Namespace) -> int:
         "augmentations": describe_augmentations,
         "adversaries": _describe_adversaries,
         "recipes": describe_recipes,
-        "metrics": lambda: FINDINGS.describe(
-            lambda _, kind: {name: _first_line(metric) for name, metric in kind.metrics.items()}
+        "metrics": lambda: (
+            FINDINGS.describe(
+                lambda _, kind: {name: _first_line(metric) for name, metric in kind.metrics.items()}
+            )
+            | METRICS.describe(lambda name, metric: {name: _first_line(metric)})
         ),
         "figures": _describe_figures,
         "errata": lambda: {name: str(erratum) for name, erratum in load_errata().items()},

@@ -73,7 +73,8 @@ def check_trusted(kind: str, name: str) -> None:
     """Raise `InputError` if using what this name stands for runs code, and only a file named it."""
     if _trusted.get():
         return
-    whole = re.compile(rf"(?<![\w.]){re.escape(name)}(?![\w.])")
+    start = r"(?:(?<![\w.])|(?<=\)\.))"  # as in model(rf).mypackage.metrics:worst, too
+    whole = re.compile(rf"{start}{re.escape(name)}(?![\w.])")
     if not all(any(map(whole.search, words)) for words in _limits):
         raise InputError(
             f"{kind} {name!r} must be trusted: a file names it, and using it runs code; if you "

@@ -82,7 +82,7 @@ def make_dataset(
     if strange := _sort_labels([label for label in labels if label not in code]):
         raise InputError(f"y must hold labels among classes {classes}, got {strange[0]!r}")
     codes = np.array([code[label] for label in labels], dtype=np.int64)
-    features = columns if features is None else tuple(features)
+    features = columns if features is None else tuple(map(str, features))  # no np.str_
     if features is not None and x.shape[1:] != (len(features),):
         raise InputError(
             f"features must name every column of x, got {len(features)} names for shape {x.shape}"

@@ -299,7 +299,8 @@ class EvaluateOptions(MeasureOptions):
     )
     metric: str | None = option(
         "measure that results begin with in place of accuracy, such as balanced_accuracy, f1, "
-        "'recall[CLASS]', matthews, auc or log_loss; see shaketable list metrics",
+        "'recall[CLASS]', matthews, auc or log_loss; see shaketable list metrics. Or a metric of "
+        "your own, module:function, which gets a table",
         metavar="NAME",
         group=RESULTS,
         kept=False,

@@ -4,15 +4,21 @@ A finding is one thing that records show, computed once and displayed in several
 terminal tables, as sections of a page. A kind of finding declares itself in its own package:
 `FindingKind` says how it is taken from records, and which metrics it is about. Kinds of other
 packages are found by entry point (group ``shaketable.findings``).
+
+A metric of another package needs no finding: it is a function of the records of one model that
+returns an `Estimate`, found by entry point (group ``shaketable.metrics``) or as
+``package.module:name``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, is_typeddict
 
 from shaketable.core.errors import InputError
+from shaketable.core.importing import is_reference
 from shaketable.core.registry import Registry
 from shaketable.findings.groups import RecordGroups
 from shaketable.views.blocks import Block
@@ -85,6 +91,7 @@ FINDINGS: Registry[FindingKind] = Registry(
         "shaketable.findings.subgroups.finding",
         "shaketable.findings.confusion.finding",
         "shaketable.findings.measures.finding",
+        "shaketable.findings.own_metrics.finding",
         "shaketable.findings.confidence.finding",
         "shaketable.findings.inputs.finding",
         "shaketable.findings.study.finding",
@@ -96,6 +103,20 @@ FINDINGS: Registry[FindingKind] = Registry(
     ),
 )
 """All kinds of findings."""
+
+
+def _admit_metric(name: str, thing: Any) -> Callable[..., Any]:
+    if not callable(thing):
+        raise InputError(
+            f"metric {name!r} must be a function of the records of one model that returns an "
+            f"Estimate, got {type(thing).__name__}"
+        )
+    function: Callable[..., Any] = thing
+    return function
+
+
+METRICS: Registry[Callable[..., Any]] = Registry("metric", admit=_admit_metric)
+"""Metrics without a finding of their own, all of other packages."""
 
 
 def load_kinds() -> tuple[dict[str, FindingKind], list[str]]:
@@ -116,6 +137,19 @@ def load_kinds() -> tuple[dict[str, FindingKind], list[str]]:
 
 
 def list_metrics() -> dict[str, Callable[..., Any]]:
-    """All metrics by name, also those of other installed packages."""
+    """All metrics by name, also those of other installed packages that can be loaded."""
     kinds, _ = load_kinds()
-    return {name: metric for kind in kinds.values() for name, metric in kind.metrics.items()}
+    metrics = {name: metric for kind in kinds.values() for name, metric in kind.metrics.items()}
+    for name in METRICS:
+        with suppress(InputError):
+            metrics.setdefault(name, METRICS.get(name))
+    return metrics
+
+
+def is_own_metric(name: str) -> bool:
+    """Whether a name is that of a metric without a finding: ``package.module:name``, or installed.
+
+    >>> is_own_metric("mypackage.metrics:worst"), is_own_metric("mscr"), is_own_metric("")
+    (True, False, False)
+    """
+    return is_reference(name) or (name != "" and name in METRICS)

@@ -14,7 +14,7 @@ from shaketable.core.checks import list_names, unknown_name
 from shaketable.core.errors import InputError, UndefinedError, either
 from shaketable.evaluation.records import Records
 from shaketable.findings.correlation import view
-from shaketable.findings.finding import list_metrics
+from shaketable.findings.finding import is_own_metric, list_metrics
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.requirements.quantities import QUANTITIES, Case, find_quantity
 from shaketable.statistics.correlation import LEAST, compute_reliability, pearson, spearman
@@ -25,7 +25,9 @@ from shaketable.views.terminal import Displayed
 if TYPE_CHECKING:
     from shaketable.views.drawing import Chart
 
-_METRIC = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?:\[(?P<under>.*)\])?\s*", re.DOTALL)
+_METRIC = re.compile(
+    r"\s*(?P<name>[A-Za-z_]\w*(?:[\w.]*:\w+)?)\s*(?:\[(?P<under>.*)\])?\s*", re.DOTALL
+)
 
 
 class CorrelatedValueJson(TypedDict):
@@ -273,7 +275,7 @@ def _list_values(groups: RecordGroups, metric: str) -> Values:
     """Return the values of a metric by its text, such as ``accuracy[linf(0.1)]``."""
     match = _METRIC.fullmatch(metric)
     known = {**QUANTITIES, **list_metrics()}
-    if match is None or match["name"] not in known:
+    if match is None or not (match["name"] in known or is_own_metric(match["name"])):
         raise unknown_name("metric", match["name"] if match else metric, QUANTITIES)
     values = list_values(groups, match["name"], match["under"] or "")
     if not values:

@@ -17,7 +17,7 @@ from shaketable.core.errors import InputError, UndefinedError, either
 from shaketable.evaluation.records import Records
 from shaketable.findings.choosing import list_first, matches
 from shaketable.findings.figures.registry import FIGURES, FigureKind
-from shaketable.findings.finding import list_metrics
+from shaketable.findings.finding import is_own_metric, list_metrics
 from shaketable.findings.groups import name_training
 from shaketable.findings.mce.scores import TITLES
 from shaketable.findings.mscr.charts import VALUE_TIPS
@@ -270,9 +270,9 @@ def draw_convergence(found: Found, *, metric: str = "mscr") -> Chart:
     '_ConcatChart'
     """
     groups = as_results(found).groups
-    match = re.fullmatch(r"\s*([\w.]+)\s*(?:\[(.*)\])?\s*", metric)
+    match = re.fullmatch(r"\s*([\w.:]+)\s*(?:\[(.*)\])?\s*", metric)
     name, under = (match[1], (match[2] or "").strip()) if match else (metric, "")
-    if name not in (known := {*QUANTITIES, *list_metrics()}):
+    if name not in (known := {*QUANTITIES, *list_metrics()}) and not is_own_metric(name):
         raise unknown_name("metric", name, known)
     quantity = find_quantity(name, metric)
     panels: dict[tuple[str, str], list[tuple[Case[Any], list[Row]]]] = {}

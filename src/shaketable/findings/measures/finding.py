@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypedDict
 
 from shaketable.core.errors import InputError, UndefinedError, either
 from shaketable.findings.confusion.finding import list_by_model
-from shaketable.findings.finding import FINDINGS, FindingKind
+from shaketable.findings.finding import FINDINGS, FindingKind, is_own_metric
 from shaketable.findings.groups import RecordGroups, get_model, label_models
 from shaketable.findings.measures import numbers
 from shaketable.findings.measures.numbers import Measure, get_measure
@@ -294,11 +294,17 @@ def find(groups: RecordGroups) -> Measures | None:
 def read_asked(text: str) -> tuple[str, str | None] | None:
     """Return the measure, and the class, that ``--metric`` names; None for accuracy.
 
+    None also for a metric of another package, which `findings.own_metrics` shows.
+
     >>> read_asked("recall[fraud]"), read_asked("f1"), read_asked("accuracy")
     (('recall', 'fraud'), ('f1', None), None)
     """
     match = _ASKED.fullmatch(text)
-    if not text or (match and match["name"] == "accuracy" and not match["label"]):
+    if (
+        not text
+        or is_own_metric(text)
+        or (match and match["name"] == "accuracy" and not match["label"])
+    ):
         return None
     if match is None:
         raise InputError(

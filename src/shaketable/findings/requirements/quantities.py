@@ -18,7 +18,7 @@ from shaketable.core.spec import (
 from shaketable.evaluation.records import Record, Records
 from shaketable.findings.choosing import list_ways, matches
 from shaketable.findings.confidence import numbers as confidence
-from shaketable.findings.finding import list_metrics
+from shaketable.findings.finding import METRICS, is_own_metric, list_metrics
 from shaketable.findings.groups import RecordGroups, get_model, label_models
 from shaketable.findings.mce import numbers as mce
 from shaketable.findings.mcv.numbers import Stability, subtract_cvs
@@ -171,7 +171,7 @@ class SuiteQuantity:
 
 @dataclass(frozen=True)
 class ForeignQuantity:
-    """A metric of another installed package: a function of one model's records."""
+    """A metric of another package or of a user: a function of one model's records."""
 
     name: str
     compute: Callable[..., Any]
@@ -200,8 +200,7 @@ class ForeignQuantity:
 
     def estimate(self, source: Records) -> Estimate:
         """Compute the metric; whatever its code raises becomes an `InputError`."""
-        failure = "failed: {error}; update the package or uninstall it"
-        with guard_foreign(f"metric {self.name!r} of an installed package {failure}"):
+        with guard_foreign(f"metric {self.name!r} failed: {{error}}; correct it or its package"):
             value = self.compute(source)
         if not isinstance(value, Estimate):
             raise InputError(
@@ -310,7 +309,7 @@ def _find_measure(name: str) -> SeriesQuantity | SuiteQuantity | None:
 
 
 def find_quantity(name: str, requirement: str) -> Quantity[Any]:
-    """Return what a name stands for: one of ours, or a metric of another installed package."""
+    """Return what a name stands for: one of ours, or a metric of another package."""
     if (known := QUANTITIES.get(name) or _find_measure(name)) is not None:
         return known
     if name in _INSTEAD:
@@ -318,6 +317,8 @@ def find_quantity(name: str, requirement: str) -> Quantity[Any]:
     metrics = {key: metric for key, metric in list_metrics().items() if key not in _INSTEAD}
     if name in metrics:
         return ForeignQuantity(name, metrics[name])
+    if is_own_metric(name):
+        return ForeignQuantity(name, METRICS.get(name))
     names = {*QUANTITIES, *measures.MEASURES, *metrics}
     raise unknown_name(f"metric in requirement {requirement!r}:", name, names)
 

@@ -37,7 +37,7 @@ _FORM = (
 _NAME = r"""(?:"[^"]*"|'[^']*'|(?:[^,()"']|\([^()]*\))+)"""
 _PREFIX = re.compile(rf"\s*(?P<word>[A-Za-z_]\w*)\s*\((?P<names>\s*{_NAME}(?:,{_NAME})*)\)\s*\.\s*")
 _WHOLE = re.compile(
-    r"""\s*(?P<metric>[A-Za-z_]\w*(?:\.\w+)*)\s*(?:\[(?P<under>.*)\])?\s*
+    r"""\s*(?P<metric>[A-Za-z_]\w*(?:\.\w+)*(?::\w+)?)\s*(?:\[(?P<under>.*)\])?\s*
     (?P<sign>[<>=!]=?)\s*(?P<limit>\S+?)\s*(?P<percent>%?)\s*""",
     re.VERBOSE | re.DOTALL,
 )

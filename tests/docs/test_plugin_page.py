@@ -1,4 +1,4 @@
-"""The package that the guide's section on plug-ins describes, taken from its text, works."""
+"""The package that the pages on plug-ins describe, taken from their text, works once installed."""
 
 import json
 import re
@@ -11,18 +11,19 @@ import numpy as np
 import pytest
 
 import shaketable as st
-from helpers.commands import run_command
+from helpers.commands import run_command, run_json
 from shaketable.adversary.attacks.registry import ATTACKS
 from shaketable.cli.commands import COMMANDS
 from shaketable.corruptions.registry import CORRUPTIONS
 from shaketable.corruptions.suites.suite import SUITES
 from shaketable.data.readers.reader import READERS
-from shaketable.findings.finding import FINDINGS
+from shaketable.findings.finding import FINDINGS, METRICS
 from shaketable.models.loading import LOADERS
 from shaketable.models.networks import NETWORKS, build_network
 
-GUIDE = Path(__file__).parents[1] / "docs" / "guide.md"
-REGISTRIES = (CORRUPTIONS, SUITES, ATTACKS, NETWORKS, READERS, LOADERS, FINDINGS, COMMANDS)
+HOWTO = Path(__file__).parents[2] / "docs" / "howto"
+PAGES = ("own-plugin.md", "own-model-or-data.md", "own-finding.md", "own-metric.md")
+REGISTRIES = (CORRUPTIONS, SUITES, ATTACKS, NETWORKS, READERS, LOADERS, FINDINGS, METRICS, COMMANDS)
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -33,16 +34,16 @@ def forget_entry_points():
         registry.__dict__.pop("_installed", None)
 
 
-def read_blocks(language):
-    """Code blocks of one language in the section on plug-ins."""
-    section = GUIDE.read_text(encoding="utf-8").partition("## Your own corruptions")[2]
-    return re.findall(rf"^```{language}\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
+def read_blocks(language, *pages):
+    """Code blocks of one language on these pages."""
+    text = "".join((HOWTO / page).read_text(encoding="utf-8") for page in pages)
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture
 def package(own_directory):
     """Write ``mypackage`` into the working directory."""
-    for block in read_blocks("python"):
+    for block in read_blocks("python", *PAGES):
         if file := re.match(r"# (mypackage/\w+\.py)\n", block):
             path = Path(file[1])
             path.parent.mkdir(exist_ok=True)
@@ -54,8 +55,8 @@ def package(own_directory):
 
 @pytest.fixture
 def installed(package, monkeypatch):
-    """Give ``mypackage`` the entry points of the guide, as if it were installed."""
-    (block,) = read_blocks("toml")
+    """Give ``mypackage`` the entry points of the pages, as if it were installed."""
+    (block,) = read_blocks("toml", "own-plugin.md")
     lines = []
     for group, names in tomllib.loads(block)["project"]["entry-points"].items():
         lines += [f"[{group}]", *(f"{name} = {target}" for name, target in names.items())]
@@ -72,18 +73,7 @@ def installed(package, monkeypatch):
 def commands(block):
     """Arguments of the commands in a block, on fewer points."""
     for line in block.splitlines():
-        yield shlex.split(re.sub(r"--data (\w+)", r"--quiet --data '\1(n=80)'", line))[1:]
-
-
-def test_names_in_a_module_of_the_working_directory(package, capsys):
-    blocks = read_blocks("sh")
-    outputs = []
-    for argv in commands(blocks[0]):
-        code, out, err = run_command(capsys, *argv)
-        assert code == 0, err
-        outputs.append(out)
-    assert "mypackage.noise:rain(strength=0.3, share=0.1)" in outputs[0]
-    assert "mypackage.noise:rain(strength=0.4, share=0.1)" in outputs[1]
+        yield shlex.split(re.sub(r"--data (\w+) ", r"--quiet --data '\1(n=80)' ", line))[1:]
 
 
 def test_names_of_an_installed_package(installed, capsys):
@@ -91,32 +81,32 @@ def test_names_of_an_installed_package(installed, capsys):
     d, classes = shapes.d, len(shapes.classes)
     weights = np.random.default_rng(0).normal(size=(d, classes)).tolist()
     Path("net.linear").write_text(json.dumps({"weights": weights, "bias": [0] * classes}))
-    evaluate, cells, adversary, list_corruptions = commands(read_blocks("sh")[1])
+    (block,) = read_blocks("bash", "own-plugin.md")
+    evaluate, cells, check, adversary, list_corruptions = commands(block)
     code, out, err = run_command(capsys, *evaluate)
     assert code == 0, err
-    assert "Lowest accuracy: " in out
+    assert "lowest accuracy: " in out
     code, out, err = run_command(capsys, *cells)
     assert code == 0, err
     assert "rain(strength=0.2, share=0.1)" in out
+    code, out, err = run_command(capsys, *check)
+    assert code in (0, 1, 3), err
+    assert "always_right >= 80%" in out
     code, out, err = run_command(capsys, *adversary)
     assert code == 0, err
     assert "shift(steps=20)" in out
     assert "Bright vertical streaks in an image." in run_command(capsys, *list_corruptions)[1]
-    Path("a.points").write_text(json.dumps({"x": [[0.0], [1.0], [4.0]], "kind": ["u", "v", "u"]}))
-    code, out, err = run_command(capsys, "separation", "a.points", "--label", "kind")
+    (block,) = read_blocks("bash", "own-model-or-data.md")
+    points = {"x": [[float(i)] for i in range(60)], "kind": ["u"] * 30 + ["v"] * 30}
+    Path("a.points").write_text(json.dumps(points))
+    Path("a.linear").write_text(json.dumps({"weights": [[0, 1]], "bias": [29.5, 0]}))
+    separation, evaluate = commands(block)
+    code, out, err = run_command(capsys, *separation)
     assert code == 0, err
     assert "eps_min = 0.5" in out
+    assert run_json(capsys, *evaluate)["models"][0]["cells"][0]["mean"] == 100
     network = build_network("linear(bias=false)", shape=(8, 8, 3), classes=2)
     assert [p.shape for p in network.parameters()] == [(2, 192)]
     with pytest.raises(SystemExit, match="0"):
         run_command(capsys, "--help")
     assert "print the cells of a results file" in capsys.readouterr().out
-
-
-def test_metrics_that_are_correlated_are_those_of_the_study_before():
-    text = GUIDE.read_text(encoding="utf-8").partition("## Training regimes compared")[2]
-    suites = re.findall(r"--suite (\S+)", text.partition("--store s.sqlite")[0])
-    measured = {SUITES.get(name).metric for name in suites}
-    correlated = re.search(r"report s.sqlite --correlate (\w+),(\w+)", text)
-    assert correlated is not None
-    assert set(correlated.groups()) <= measured
