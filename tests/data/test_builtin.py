@@ -1,5 +1,7 @@
 """Built-in data sets are as their docstrings say."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -9,9 +11,11 @@ from sklearn.ensemble import RandomForestClassifier
 
 from shaketable.core.errors import InputError
 from shaketable.data.bounds import Bounds
-from shaketable.data.builtin import BUILTIN, SHAPES, bands, shapes, sunset, toy1d
+from shaketable.data.builtin import BUILTIN, SHAPES, bands, people, shapes, sunset, toy1d
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import load
+from shaketable.data.writing import write_dataset
+from shaketable.models.builtin import builtin
 
 
 def separation(data: Dataset) -> float:
@@ -91,6 +95,65 @@ def test_shapes_are_ten_balanced_kinds_of_images_a_forest_can_tell() -> None:
     assert data.fingerprint == "84ccb104a6ff4581dfc73e560a70b4d2"
 
 
+def test_people_are_a_frame_of_numbers_text_and_a_flag_with_gaps() -> None:
+    frame = people().decode(people().x)
+    assert frame.shape == (1500, 8)
+    assert frame.dtypes[["age", "income", "owns_home"]].astype(str).tolist() == [
+        "int64", "float64", "bool",
+    ]  # fmt: skip
+    assert sorted(frame["job"].dropna().unique()) == [
+        "clerk", "cook", "driver", "engineer", "nurse", "retired", "student",
+    ]  # fmt: skip
+    gaps = frame.isna().sum()
+    assert gaps[gaps > 0].index.tolist() == ["job", "income"]
+    assert stats.binomtest(int(gaps["job"]), 1500, 0.06).pvalue > 0.01
+    assert stats.binomtest(int(gaps["income"]), 1500, 0.08).pvalue > 0.01
+    assert frame["age"].between(18, 78).all()
+    assert set(frame["job"][frame["age"] > 64].dropna()) == {"retired"}
+
+
+def test_people_depend_on_the_seed_and_the_row_alone() -> None:
+    assert people().fingerprint == "e6a8bcc533cbc6b9093bb90b625982cb"
+    assert people(seed=1).fingerprint != people().fingerprint
+    few, more = people(n=40), people(n=90)
+    assert few.decode(few.x).equals(more.decode(more.x)[:40])
+    assert few.labels.tolist() == more.labels[:40].tolist()
+
+
+def test_who_repays_is_uneven_and_can_be_learnt() -> None:
+    data = load("people")
+    train, test = data.parts()
+    frame, most = data.decode(data.x), np.mean(data.labels == "yes")
+    assert 0.7 < most < 0.77
+    forest = builtin("rf", data).set_params(randomforestclassifier__random_state=0)
+    forest.fit(frame.iloc[train], data.labels[train])
+    assert 0.84 < forest.score(frame.iloc[test], data.labels[test]) < 0.92
+    assert data.clashes() == []
+
+
+def test_people_are_the_same_data_in_a_file(tmp_path: Path) -> None:
+    file = write_dataset(tmp_path / "people.csv", people(), label="repaid")
+    read = load(file, label="repaid")
+    assert read.fingerprint == people().fingerprint
+    assert read.decode(read.x).equals(people().decode(people().x))
+
+
+def test_columns_of_a_built_in_table_are_chosen_as_those_of_a_file() -> None:
+    plain, changed = load("people"), load("people", drop="sex", types={"region": "category"})
+    assert changed.features == ("age", "region", "job", "income", "amount", "rate", "owns_home")
+    assert changed.decode(changed.x)["region"].dtype == "category"
+    assert changed.labels.tolist() == plain.labels.tolist()
+    assert load("people", by=["sex"], drop="sex").groupings[0].labels == ("f", "m")
+    assert load("people(n=99)", non_numeric="drop").name == "people(n=99)"
+    assert load("people", non_numeric="drop").features == (
+        "age", "income", "amount", "rate", "owns_home",
+    )  # fmt: skip
+    with pytest.raises(InputError, match="got others in 'people': sex, region, job; choose 'drop'"):
+        load("people", non_numeric="error")
+    with pytest.raises(InputError, match="unknown column 'repaid'"):
+        load("people", drop="repaid")
+
+
 def test_known_sets_are_scikit_learns() -> None:
     iris, digits = load("iris"), load("digits")
     assert np.array_equal(iris.x, load_iris().data)
@@ -146,6 +209,8 @@ def test_options_are_given_by_place_or_name(spec: str) -> None:
         ("bands(separation=0.3)", "separation 0.3 leaves no room for 1000 points"),
         ("sunset(d=1)", "d must be a whole number, 2 or more"),
         ("shapes(n=1)", "n must be a whole number, 2 or more"),
+        ("people(n=1)", "n must be a whole number, 2 or more"),
+        ("people(n=100000000)", "n must be at most 71428571 for points of 14 values"),
         ("toy1d(n=1)", "n must be a whole number, 2 or more"),
         ("bands(n=50", "spec must read"),
         ("bands(n=99999999999999)", "n must be at most 500000000 for points of 2 values, got 9999"),

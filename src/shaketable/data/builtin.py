@@ -35,6 +35,10 @@ SHAPES = (
 _SIDE = 32  # pixels of a side of an image of `shapes`
 _HEIGHT, _WIDTH, _KNOTS = 0.3, 0.08, 2**14  # of the wave between the bands
 _MAX_DOUBLINGS = 6
+_DRAWS, _LAST_YEAR = 14, 64  # random numbers of a person, and the last year of work
+_PAY = {
+    "clerk": 36, "cook": 28, "driver": 30, "engineer": 62, "nurse": 40, "student": 14, "retired": 26
+}  # fmt: skip
 _MAX_VALUES = 10**9
 
 
@@ -151,6 +155,48 @@ def shapes(n: int = 2000, seed: int = 0) -> Dataset:
     return make_dataset(x, np.array(SHAPES)[kind], name="shapes")
 
 
+def people(n: int = 1500, seed: int = 0) -> Dataset:
+    """Made-up persons who repaid a loan or not: a table with text, a flag and gaps.
+
+    Income and amount are in thousands, the rate in per cent a year. A loan is repaid if the burden
+    is light: a large amount for the income, a rate above 8.5 and the region south add to it, an own
+    home takes from it, and so does chance. Of the incomes 8 % are missing, of the jobs 6 %, each
+    independently of everything else.
+
+    >>> data = people(n=300)
+    >>> data.features[:4], data.classes
+    (('age', 'sex', 'region', 'job'), ('no', 'yes'))
+    """
+    import pandas as pd  # slow to import
+
+    n = _check_points(n, _DRAWS)
+    u = uniforms(_keys(digest("people", _check_whole("seed", seed, least=0)), n), _DRAWS).T
+    age = 18 + np.floor(30 * u[0] * (1 + u[0]))
+    region = np.array(["north", "south", "west"], dtype=object)[np.floor(3 * u[7]).astype(int)]
+    job = np.array([*_PAY], dtype=object)[np.floor((len(_PAY) - 1) * u[1]).astype(int)]
+    job[age > _LAST_YEAR] = "retired"
+    pay = np.array([_PAY[each] for each in job]) * (0.6 + 0.8 * u[2])
+    income = np.round(pay + 0.2 * (np.minimum(age, _LAST_YEAR) - 18), 1)
+    amount = np.round(2 + 19 * u[4] * (1 + u[4]), 1)
+    rate = np.round(2 + 5 * (u[3] + u[11]), 1)
+    owns_home = u[5] < 0.1 + 0.01 * (age - 18)
+    burden = 100 * amount / income + 120 * (rate > 8.5) + 6 * (region == "south") - 18 * owns_home
+    repaid = burden + 80 * (u[8] + u[9] + u[10] - 1.5) < 125
+    table = pd.DataFrame(
+        {
+            "age": age.astype(np.int64),
+            "sex": np.where(u[6] < 0.5, "f", "m"),
+            "region": region,
+            "job": np.where(u[13] < 0.06, None, job),
+            "income": np.where(u[12] < 0.08, np.nan, income),
+            "amount": amount,
+            "rate": rate,
+            "owns_home": owns_home,
+        }
+    )
+    return make_dataset(table, np.where(repaid, "yes", "no"), name="people")
+
+
 def digits() -> Dataset:
     """Handwritten digits, 1,797 of 8 x 8 pixels with values from 0 to 16 (scikit-learn)."""
     return replace(_load_sklearn("digits"), bounds=Bounds(0, 16))
@@ -173,7 +219,7 @@ def breast_cancer() -> Dataset:
 
 BUILTIN: dict[str, Callable[..., Dataset]] = {
     make.__name__: make
-    for make in (bands, breast_cancer, digits, iris, shapes, sunset, toy1d, wine)
+    for make in (bands, breast_cancer, digits, iris, people, shapes, sunset, toy1d, wine)
 }
 """The built-in sets by name; the first line of each docstring describes the set."""
 

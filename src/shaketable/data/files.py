@@ -21,9 +21,12 @@ from shaketable.data.folders import load_folder
 from shaketable.data.readers.reader import DataReader, Options, find_reader
 from shaketable.data.sampling import Part, Sample
 from shaketable.data.sources import find_file, name_parts, read_json
-from shaketable.data.tables import NonNumeric, load_tables
+from shaketable.data.tables import NonNumeric, load_tables, make_table
 
 DataLike: TypeAlias = "Dataset | tuple[Any, Any] | str | Path | Any"
+
+_CLASSES = "(class)"
+"""Column of the classes in the frame of a built-in table."""
 
 
 def as_dataset(
@@ -120,6 +123,8 @@ def load(
     if non_numeric not in get_args(NonNumeric):
         raise unknown_name("non_numeric", non_numeric, get_args(NonNumeric))
     columns, dropped = ([names] if isinstance(names, str) else list(names) for names in (by, drop))
+    of_table = {"non_numeric": non_numeric, "by": columns, "drop": dropped, "types": types}
+    is_table = False
     sample = None if points is None else Sample(points, seed, part)
     reader = find_reader(source)
     if not isinstance(source, str | Path) and reader is None:
@@ -130,7 +135,7 @@ def load(
     if isinstance(source, str) and source.partition("(")[0].strip() in BUILTIN:
         if label is not None or test is not None:
             raise InputError(f"label and test are for files, not for the built-in set {source!r}")
-        data = build(source)
+        data, is_table = _build(source, of_table)
     elif reader is not None:
         data = _read(reader, source, test, Options(label, sample))
     elif Path(source).is_dir():
@@ -142,22 +147,37 @@ def load(
         data = load_folder(Path(source), None if test is None else Path(test), sample)
     else:
         paths = [find_file(path, BUILTIN) for path in (source, test) if path is not None]
-        archives = [path for path in paths if path.suffix.lower() in (".npz", ".npy")]
-        if archives and (label is not None or archives != paths):
-            raise InputError(f"label and tables do not go with the file {str(archives[0])!r}")
-        if not archives:
-            data = load_tables(paths, label, non_numeric, by=columns, drop=dropped, types=types)
-            columns, dropped, types = [], [], None
-        else:
-            data = _load_archives(paths)
-    _check_unused(source, {"columns to drop": dropped, "columns with a type": types})
-    data = data.grouped(columns)
+        data, is_table = _load_files(paths, label, of_table)
+    if not is_table:
+        _check_unused(source, {"columns to drop": dropped, "columns with a type": types})
+        data = data.grouped(columns)
     index = None if class_index is None else read_class_index(Path(class_index))
     data = data if index is None else name_classes(data, index)
     if sample is not None and not data.sampled:
         data = data.sample(sample.points, seed=seed, part=part)
     data = data.drop_clashes() if drop_clashes else data
     return data.scaled() if scale else data
+
+
+def _build(spec: str, of_table: Mapping[str, Any]) -> tuple[Dataset, bool]:
+    """Built-in data, and whether they are a frame, to which the settings of tables apply."""
+    data = build(spec)
+    if data.schema is None:
+        return data, False
+    table = data.decode(data.x).assign(**{_CLASSES: data.labels})
+    return make_table(table, _CLASSES, name=data.name, **of_table), True
+
+
+def _load_files(
+    paths: list[Path], label: str | None, of_table: Mapping[str, Any]
+) -> tuple[Dataset, bool]:
+    """Data of files, and whether these are tables, to which the settings of tables apply."""
+    archives = [path for path in paths if path.suffix.lower() in (".npz", ".npy")]
+    if archives and (label is not None or archives != paths):
+        raise InputError(f"label and tables do not go with the file {str(archives[0])!r}")
+    if archives:
+        return _load_archives(paths), False
+    return load_tables(paths, label, **of_table), True
 
 
 def _check_unused(source: Any, settings: Mapping[str, Iterable[str] | None]) -> None:

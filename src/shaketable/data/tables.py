@@ -65,7 +65,39 @@ def load_tables(
         raise unknown_name("label column", label, columns)
     for table in tables[1:]:
         check_columns(columns, list(table.columns))
-    table = pd.concat(tables, ignore_index=True)
+    return make_table(
+        pd.concat(tables, ignore_index=True),
+        label,
+        non_numeric,
+        by=by,
+        drop=drop,
+        types=types,
+        name=name_parts(*(path.name for path in paths)),
+        n_train=len(tables[0]) if len(tables) > 1 else None,
+    )
+
+
+def make_table(
+    table: DataFrame,
+    label: str,
+    non_numeric: NonNumeric = "keep",
+    *,
+    by: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    types: Mapping[str, str] | None = None,
+    name: str,
+    n_train: int | None = None,
+) -> Dataset:
+    """Make a data set of a frame in which the column `label` holds the classes.
+
+    Other arguments are those of `load_tables`.
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"age": [20, 50], "job": ["cook", None], "paid": ["yes", "no"]})
+    >>> make_table(frame, "paid", drop=["age"], name="tiny").features
+    ('job',)
+    """
+    types = check_types(types or {})
     for column in (*by, *drop, *types):
         _check_no_label(table, column, label)
     table = convert_columns(table, types)
@@ -76,9 +108,8 @@ def load_tables(
     text_columns = find_text_columns(table)
     if text_columns and non_numeric == "error":
         raise InputError(
-            f"columns must be numeric, got others in {str(paths[0])!r}: "
-            f"{', '.join(text_columns)}; choose 'drop' or 'onehot' "
-            f"({either('--non-numeric', 'non_numeric=')})"
+            f"columns must be numeric, got others in {name!r}: {', '.join(text_columns)}; choose "
+            f"'drop' or 'onehot' ({either('--non-numeric', 'non_numeric=')})"
         )
     if non_numeric == "drop":
         table = table.drop(columns=text_columns)
@@ -86,10 +117,7 @@ def load_tables(
         table = _encode_one_hot(table, text_columns)
     if non_numeric != "keep":
         table = table.astype(dict.fromkeys(table.select_dtypes(bool).columns, float))
-    n_train = len(tables[0]) if len(tables) > 1 else None
-    name = name_parts(*(path.name for path in paths))
-    data = make_dataset(table, y, name=name, n_train=n_train)
-    return replace(data, groupings=groupings)
+    return replace(make_dataset(table, y, name=name, n_train=n_train), groupings=groupings)
 
 
 def _check_no_label(table: DataFrame, column: str, label: str) -> None:
