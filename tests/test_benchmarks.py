@@ -69,7 +69,7 @@ def test_names_and_titles_are_unique_and_notes_are_there(overview):
     for field in ("name", "title"):
         values = [getattr(job, field) for job in overview.JOBS]
         assert len(set(values)) == len(values)
-    assert all(job.note.endswith(".") or job.name.startswith("noise") for job in overview.JOBS)
+    assert all(job.note.endswith(".") for job in overview.JOBS)
 
 
 @pytest.mark.parametrize(

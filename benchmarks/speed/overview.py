@@ -303,14 +303,15 @@ def write_section(rows: Sequence[Row], machine: dict[str, Any], seconds: float) 
     notes = [f"- **{row.job.title}** (`{row.job.name}`): {row.job.note}" for row in rows]
     parts = [
         "\n".join(write_rows(rows)),
-        textwrap.fill(say_slower(rows), 100),
-        textwrap.fill(f"Measured on: {say_machine(machine, seconds)}", 100),
-        "\n".join(
-            textwrap.fill(note, 100, subsequent_indent="  ", break_on_hyphens=False)
-            for note in notes
-        ),
+        _wrap(say_slower(rows)),
+        _wrap(f"Measured on: {say_machine(machine, seconds)}"),
+        "\n".join(_wrap(note, indent="  ") for note in notes),
     ]
     return "\n\n".join(parts)
+
+
+def _wrap(text: str, indent: str = "") -> str:
+    return textwrap.fill(text, 100, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def write_into(page: Path, section: str) -> None:

@@ -419,12 +419,13 @@ def compare_import() -> Sides:
 def list_noise_jobs() -> list[Job]:
     """Jobs of noise in balls."""
     ways: dict[float, str] = {2: "normal numbers", 5: "gamma numbers"}
-    same = "Norms and values have the same distribution, checked by means. "
+    same = "uniform in the ball on both sides; means of norms and of values agree. The peer is "
     return [
         Job(
             f"noise-l{p:g}", f"L{p:g} noise, 1000 x 3072 values", partial(compare_noise, p),
             f"numpy, {way}",
-            note=same + "numpy's way for this norm in float32; ours is seeded by point and draw",
+            note=same + "numpy's fastest way for this norm, in float32; ours has a seed for every "
+            "point and draw.",
         )
         for p, way in ways.items()
     ]  # fmt: skip
@@ -504,7 +505,7 @@ JOBS = [
     job(
         "study", "a study of 12 cells", compare_study, "fit and predict",
         "a random forest of 100 trees, 3 training noises, 4 test noises, 10 copies. The peer has "
-        "its noisy arrays already. Same accuracies.",
+        "its noisy arrays already. Same accuracies. What is added shrinks with larger data.",
     ),
     job(
         "interval", "the interval of MSCR, 1000 points", compare_interval, "scipy, BCa bootstrap",
@@ -513,8 +514,8 @@ JOBS = [
     ),
     job(
         "attack", "PGD with 20 steps, 200 images", compare_attack, "foolbox",
-        "cross-entropy, one start, L-inf, a small network. As many attacks succeed, up to 3 % of "
-        "the images. Ours stops at an image's first success.",
+        "cross-entropy, one start, L-inf, a small network. The shares of images that fall differ "
+        "by less than 3 %. Ours stops at an image's first success.",
         also=TORCH, needs=(("foolbox", "foolbox"),),
     ),
     job(
@@ -541,7 +542,7 @@ JOBS = [
     ),
     job(
         "help", "`shaketable --help`", compare_help, "python -c ''",
-        "the process itself is the peer: the rest is ours.",
+        "the start of Python alone is the peer: the rest is ours.",
     ),
     job(
         "import", "import of what evaluates", compare_import, "import sklearn.ensemble",
