@@ -52,7 +52,7 @@ def load_shapes(n: int) -> tuple[Array, Array]:
 
 
 def compare_noise(p: float) -> Sides:
-    """Noise uniform in the ball of radius 1, drawn by numpy by the fastest way for this norm."""
+    """Noise uniform in the ball of radius 1, drawn by numpy from other distributions."""
     from pnorm import D, fill_ball, fill_by_gamma
 
     n = 1000
@@ -424,8 +424,7 @@ def list_noise_jobs() -> list[Job]:
         Job(
             f"noise-l{p:g}", f"L{p:g} noise, 1000 x 3072 values", partial(compare_noise, p),
             f"numpy, {way}",
-            note=same + "numpy's fastest way for this norm, in float32; ours has a seed for every "
-            "point and draw.",
+            note=same + "numpy in float32; ours has a seed for every point and draw.",
         )
         for p, way in ways.items()
     ]  # fmt: skip
@@ -533,7 +532,7 @@ JOBS = [
     ),
     job(
         "augmix", "AugMix, 15 batches of 384", partial(compare_augmentation, "augmix"), "",
-        "no peer here; torchvision's takes one image at a time.",
+        "no peer here: kornia has no AugMix.",
         also=TORCH,
     ),
     job(
