@@ -183,7 +183,7 @@ def list_parts(
     results: Results, dataset: Dataset | None = None, audits: Iterable[Audit] = ()
 ) -> list[list[Block]]:
     """Return the sections of all that results show, and of how they were made, part by part."""
-    known = results.records
+    known, audits = results.records, list(audits)
     return [
         results.blocks(),
         _show_data(known, dataset, audits),

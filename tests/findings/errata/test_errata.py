@@ -5,8 +5,8 @@ import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import shaketable as st
@@ -25,7 +25,7 @@ from shaketable.findings.errata.errata import (
     note_errata,
 )
 from shaketable.findings.figures.registry import FIGURES
-from shaketable.findings.page import list_parts, write_report
+from shaketable.findings.page import write_report
 
 PAGES = Path(__file__).parents[3] / "docs" / "errata"
 ERRATA = load_errata()
@@ -217,13 +217,16 @@ def test_results_name_them_once_in_text_and_json(capsys):
     assert "errata" not in json.dumps(plain.json())
 
 
-@pytest.mark.parametrize(("data", "number"), [("cifar10", 1), ("digits", 0)])
-def test_one_nn_of_a_separation_is_touched(data, number):
-    audit = SimpleNamespace(one_nn=SimpleNamespace(p=float("inf")))
-    for audits, expected in (([audit], number), ([], 0), ([SimpleNamespace(one_nn=None)], 0)):
-        parts = list_parts(st.find(records_of(data=data)), None, audits)
-        titles = [getattr(block, "title", "") for part in parts for block in part]
-        assert titles.count(SLIPS) == expected
+@pytest.mark.parametrize(("name", "norm", "number"), [("cifar10", "inf", 1), ("cifar10", "2", 0)])
+def test_one_nn_of_a_separation_is_touched(capsys, tmp_path, name, norm, number):
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / f"{name}.npz", x=rng.random((20, 4)), y=np.arange(20) % 2)
+    words = [tmp_path / f"{name}.npz", "--norm", norm, "--one-nn", "--report", tmp_path / "r.html"]
+    code, _, err = run_command(capsys, "separation", *words)
+    assert code == 0, err
+    assert err.count("have errata (genuine-ties)") == number
+    assert (SLIPS in read_page(tmp_path / "r.html").tables) == bool(number)
+    assert "errata" not in run_command(capsys, "separation", *words[:3])[2]
 
 
 def test_attacks_name_them(capsys):
@@ -257,9 +260,10 @@ def test_figures_name_them(capsys, tmp_path):
     _, _, err = run_command(capsys, "figure", "balls-overlap", "-d", "3", "--n", "10")
     assert "errata" not in err
     store = tmp_path / "t.sqlite"
-    data, models = ["--data", "shapes(n=20)"], ["--model", "1nn", "--model", "logistic"]
+    data, models = ["--data", "shapes(n=60)"], ["--model", "1nn", "--model", "logistic"]
     grid = ["--suite", "two-factor", "--quiet", "--store", store]
-    assert run_command(capsys, "evaluate", *data, *models, *grid)[0] == 0
+    code, _, err = run_command(capsys, "evaluate", *data, *models, *grid)
+    assert code == 0, err
     found = run_json(capsys, "figure", "mcv", store)
     assert "twofactor-equation3" in found["errata"]
     _, _, err = run_command(capsys, "figure", "mcv", PAGES / "table3.csv")
