@@ -147,10 +147,9 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"figure {args.name} has no numbers to print; leave out --json")
     if args.out is None and not kind.has_numbers:
         raise InputError(f"figure {args.name} is a chart; name its file with -o")
-    args.source, records = _read_results(kind, args.source)
-    subjects = {f"figure:{args.name}"} | (set() if records is None else name_subjects(records))
-    errata = list_touching(subjects)
-    made = _make(kind, args)
+    made, records = _make(kind, args)
+    subjects = set() if records is None else name_subjects(records)
+    errata = list_touching({f"figure:{args.name}", *subjects})
     if kind.has_numbers:
         with ignore_broken_pipe():
             if args.json:
@@ -159,10 +158,10 @@ def run(args: argparse.Namespace) -> int:
                 print_json({**numbers, **name_errata(errata)} if has_keys else numbers)
             else:
                 made.print()
-    print_notes(note_errata(errata))
     if args.out is not None:
         chart = made.plot() if kind.has_numbers else made
         print_lines(f"chart: {save_chart(chart, args.out)}", to_stderr=True)
+    print_notes(note_errata(errata))
     return 0
 
 
@@ -177,10 +176,10 @@ def _read_results(kind: FigureKind, source: list[str]) -> tuple[list[Any], Recor
     return [records], records
 
 
-def _make(kind: FigureKind, args: argparse.Namespace) -> Any:
-    """Make the figure from what it needs, with the options that were given."""
+def _make(kind: FigureKind, args: argparse.Namespace) -> tuple[Any, Records | None]:
+    """Make the figure from what it needs, with the options that were given; also its records."""
     if kind.source == "model":
-        return _show_model(kind, args)
+        return _show_model(kind, args), None
     options = _read_options(kind, args)
     if kind.source == "nothing" and args.source:
         raise InputError(f"figure {args.name} is drawn from no file, got {args.source[0]!r}")
@@ -189,7 +188,8 @@ def _make(kind: FigureKind, args: argparse.Namespace) -> Any:
     ):
         one = "one results file" if kind.source == "results" else "files of networks"
         raise InputError(f"figure {args.name} is drawn from {one}, got {len(args.source)}")
-    return kind.make(*args.source, **options)
+    source, records = _read_results(kind, args.source)
+    return kind.make(*source, **options), records
 
 
 def _show_model(kind: FigureKind, args: argparse.Namespace) -> Any:
