@@ -96,7 +96,9 @@ def test_rotations_of_the_two_factor_sets_occur_twice(capsys, monkeypatch, tmp_p
 @pytest.mark.parametrize("name", ["mscr-division", "mscr-shared-draws"])
 def test_commands_on_small_data_run(capsys, name):
     _, *words = shlex.split(ERRATA[name].command)
-    code, out, err = run_command(capsys, *words, "--data", "bands(n=60)", "--runs", "2")
+    small = {"--data": "bands(n=60)", "--runs": "2"}
+    words = [small.get(flag, word) for flag, word in zip(["", *words], words, strict=False)]
+    code, out, err = run_command(capsys, *words)
     assert code == 0, err
     assert "MSCR" in out
     assert "errata" not in err
@@ -126,7 +128,7 @@ def test_numbers_of_table_iii_are_those_of_its_rows():
         [sum(column) / 12 for column in zip(*group, strict=True)] for group in (pairs, single)
     )
     assert f"{least:.2f} %" in ERRATA["twofactor-minimum"].right
-    assert most == pytest.approx(89.565)
+    assert f"{most:.3f}" in ERRATA["twofactor-minimum"].see
     assert f"{cv_1:.2f} to {cv:.2f}, by {100 * (cv_1 - cv) / cv_1:.1f} %" in (
         ERRATA["twofactor-percentages"].right
     )
