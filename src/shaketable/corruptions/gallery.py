@@ -142,7 +142,7 @@ class Gallery:
         figures = (
             f'<figure style="margin:0;width:{MIN_WIDTH}px"><img alt="{escape(shown.about)}" '
             f'src="{shown.address}" style="width:100%;image-rendering:pixelated">'
-            f"<figcaption>{escape(picture.name)}</figcaption></figure>"
+            f'<figcaption style="color:inherit">{escape(picture.name)}</figcaption></figure>'
             for picture, shown in ((picture, picture.show()) for picture in self.pictures)
         )
         style = "display:flex;flex-wrap:wrap;gap:8px"
