@@ -6,7 +6,9 @@ code of all other pages is run by the tests (``run_pages.py``).
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,10 @@ from sphinx import addnodes
 from sphinx.util import logging
 
 import shaketable
+
+# Examples start `python` as this one, and compute on one core, as the tests do.
+os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+os.environ["OMP_NUM_THREADS"] = "1"
 
 for _name in ("figures", "maite"):  # public modules under another name than that of their file
     sys.modules[f"shaketable.{_name}"] = getattr(shaketable, _name)
@@ -42,8 +48,12 @@ suppress_warnings = ["myst.xref_missing"]  # links to files outside of docs/; th
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "cache"
+nb_execution_in_temp = True
 nb_execution_raise_on_error = True
+nb_execution_show_tb = True
 nb_execution_timeout = 120
+nb_merge_streams = True
+nb_output_stderr = "warn"  # with -W, an example that warns is an error
 
 html_math_renderer = "mathml"  # see setup
 autosummary_generate = True
@@ -73,10 +83,12 @@ html_theme_options = {
 def setup(app: Any) -> None:
     """Write formulas as MathML, which browsers draw without scripts from elsewhere.
 
-    Markdown files of the repository that are no pages, such as measurements, can be downloaded.
+    Markdown files of the repository that are no pages, such as measurements, can be downloaded, and
+    so can examples as notebooks.
     """
     app.add_html_math_renderer("mathml", (_write_math, None), (_write_math, None))
     app.connect("doctree-read", _link_files, priority=400)  # before downloads are collected
+    app.connect("doctree-read", _link_notebook, priority=400)
 
 
 def _link_files(app: Any, doctree: Any) -> None:
@@ -85,6 +97,29 @@ def _link_files(app: Any, doctree: Any) -> None:
         if path.is_absolute() and path.is_file():
             target = f"/{os.path.relpath(path, app.srcdir)}"
             node.replace_self(addnodes.download_reference("", "", *node.children, reftarget=target))
+
+
+def _link_notebook(app: Any, doctree: Any) -> None:
+    """Put a link below the title of an example: to the notebook with its outputs."""
+    name = app.env.docname
+    if "kernelspec" not in app.env.metadata[name]:
+        return
+    path = Path(app.outdir).parent / "jupyter_execute" / f"{name}.ipynb"  # myst_nb wrote it
+    _tidy_notebook(path)
+    link = addnodes.download_reference("", "", reftarget=f"/{os.path.relpath(path, app.srcdir)}")
+    link += nodes.Text("Download as a notebook")
+    next(doctree.findall(nodes.section)).insert(1, nodes.paragraph("", "", link))
+
+
+def _tidy_notebook(path: Path) -> None:
+    """Leave out what is for the site alone: cells that check the page, and links to its pages."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    cells = [c for c in notebook["cells"] if "remove-cell" not in c["metadata"].get("tags", [])]
+    for cell in cells:
+        if cell["cell_type"] == "markdown":
+            text = "".join(cell["source"])
+            cell["source"] = re.sub(r"\[([^]]+)\]\((?!https?:)[^)]+\)", r"\1", text)
+    path.write_text(json.dumps({**notebook, "cells": cells}), encoding="utf-8")
 
 
 def _write_math(writer: Any, node: Any) -> None:

@@ -335,6 +335,14 @@ def test_maps_show_regions_cells_and_examples(sunset):
         map_chart(toy, toy.accuracies[0])
 
 
+def test_the_map_of_a_model_is_chosen_by_its_name(sunset):
+    for name, curve in ((None, sunset.curves[0]), ("circle", sunset.of("circle")[0])):
+        expected = map_chart(curve, curve.accuracies[-1])
+        assert sunset.draw_map(name).to_dict() == expected.to_dict()
+    with pytest.raises(InputError, match="did you mean 'circle'"):
+        sunset.draw_map("circl")
+
+
 def test_a_page_says_what_was_measured(sunset, tmp_path):
     page = read_page(sunset.report(tmp_path / "w.html", notes=["A note."]))
     for curve in sunset.curves:

@@ -85,3 +85,16 @@ def test_every_chart_of_a_finding_is_an_image():
     assert plot._repr_html_().startswith("<img ")
     grid = drawing.arrange_panels([drawing.horizontal_rule(0)], title="grid", columns=1)
     assert grid._repr_html_().startswith("<img ")
+
+
+def test_reprs_are_short(assessment):
+    # notebooks keep them beside the HTML
+    for thing in [*assessment.results.findings.values(), *results().findings.values()]:
+        assert len(repr(thing)) < 100, type(thing)
+    assert repr(assessment.records).startswith("<Records: 2 cells")
+
+
+def test_galleries_are_images_with_their_names():
+    shown = st.gallery([[[0.5, 0.1], [0.2, 1.0]]], ["linf(0.1)"])._repr_html_()
+    assert shown.count('src="data:image/png;base64,') == 2
+    assert re.findall(r"<figcaption[^>]*>(.*?)<", shown) == ["original", "linf(0.1)"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any, Literal, NotRequired, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypeAlias, TypedDict
 
 import numpy as np
 
@@ -47,6 +47,9 @@ from shaketable.statistics.estimate import Estimate, EstimateJson
 from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed, print_notes
 from shaketable.views.text import name_notes
+
+if TYPE_CHECKING:
+    from shaketable.views.drawing import Chart
 
 
 class RandomNoiseJson(EstimateJson):
@@ -303,6 +306,34 @@ class WorstCase(Displayed):
 
     def __repr__(self) -> str:
         return "\n".join(repr(curve) for curve in self.curves)
+
+    def draw_map(self, model: str | None = None) -> Chart:
+        """Draw where the adversary went at the largest epsilon, for points with two features.
+
+        Decision regions, points with their Voronoi cells, and the examples that were found.
+
+        Parameters
+        ----------
+        model
+            Name of the model; by default the first one. Of several constraints, the first is drawn.
+
+        Returns
+        -------
+        Chart
+            The chart.
+
+        Examples
+        --------
+        >>> found = worst_case(lambda x: x[:, 0] > 0.5, ([[0.2, 0], [0.8, 0], [0.9, 1]], [0, 1, 1]))
+        >>> type(found.draw_map()).__name__
+        '_LayerChart'
+        """
+        from shaketable.adversary.charts import map_chart  # altair is slow to import
+
+        curves = self.curves if model is None else self.of(model)
+        if not curves:
+            raise unknown_name("model", str(model), self.models)
+        return map_chart(curves[0], curves[0].accuracies[-1])
 
     def save_examples(self, path: str | Path) -> Path:
         """Write the examples at the largest epsilon of every curve as ``.npz``.

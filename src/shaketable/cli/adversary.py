@@ -158,15 +158,13 @@ def _compare_labels(options: AdversaryOptions) -> int:
 def _write(options: AdversaryOptions, worst: WorstCase, command: CommandRecord) -> None:
     """Write the charts, the examples and the page that are named."""
     if options.out is not None or options.map is not None:
-        from shaketable.adversary.charts import curves_chart, map_chart  # altair is slow to import
+        from shaketable.adversary.charts import curves_chart  # altair is slow to import
         from shaketable.views.drawing import save_chart
 
         if options.out is not None:
             print_lines(f"chart: {save_chart(curves_chart(worst), options.out)}", to_stderr=True)
         if options.map is not None:
-            curve = worst.curves[0]
-            path = save_chart(map_chart(curve, curve.accuracies[-1]), options.map)
-            print_lines(f"map: {path}", to_stderr=True)
+            print_lines(f"map: {save_chart(worst.draw_map(), options.map)}", to_stderr=True)
     if options.examples is not None:
         print_lines(f"examples: {worst.save_examples(options.examples)}", to_stderr=True)
     if options.report is not None:

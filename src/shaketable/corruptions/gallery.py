@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -135,6 +136,17 @@ class Gallery:
                     top, left = i * down + _GAP, j * right + _GAP
                     sheet[top : top + height * times, left : left + width * times] = large
         return sheet
+
+    def _repr_html_(self) -> str:
+        """Images side by side, each above its name, for notebooks."""
+        figures = (
+            f'<figure style="margin:0;width:{MIN_WIDTH}px"><img alt="{escape(shown.about)}" '
+            f'src="{shown.address}" style="width:100%;image-rendering:pixelated">'
+            f'<figcaption style="color:inherit">{escape(picture.name)}</figcaption></figure>'
+            for picture, shown in ((picture, picture.show()) for picture in self.pictures)
+        )
+        style = "display:flex;flex-wrap:wrap;gap:8px"
+        return f'<p>{escape(self.title)}</p><div style="{style}">{"".join(figures)}</div>'
 
     def save(self, path: str | Path) -> Path:
         """Write one sheet (.png) or a self-contained page with captions (.html)."""

@@ -63,7 +63,8 @@ class _InNotebooks:
         return f'<img alt="{about}" src="data:image/svg+xml;base64,{image}">'
 
     def _repr_mimebundle_(self, *_: Any, **__: Any) -> dict[str, str]:
-        return {"text/html": self._repr_html_()}
+        # Altair's own text has all the data
+        return {"text/html": self._repr_html_(), "text/plain": _describe(cast("Chart", self))}
 
 
 class _Chart(_InNotebooks, alt.Chart): ...
@@ -442,7 +443,7 @@ def arrange_panels(
 
 
 def compose_figure(
-    panels: Sequence[Chart], *, finding: str, about: str, columns: int = 1, letters: int = 108
+    panels: Sequence[Chart], *, finding: str, about: str, columns: int = 1, letters: int = 94
 ) -> Chart:
     """Panels as one figure that can stand alone: what it shows in words, and what is drawn.
 
@@ -458,11 +459,12 @@ def compose_figure(
     columns
         Panels per row.
     letters
-        Of a line of the second title; a line of the title has fewer.
+        Of a line of the second title; a line of the title has fewer. Fonts of readers may be wider
+        than the one that the size of the figure is computed with.
     """
     ink = THEME["title"]["color"]
     title = alt.TitleParams(
-        wrap(to_one_line(finding), letters * 3 // 4),
+        wrap(to_one_line(finding), letters * 2 // 3),
         subtitle=wrap(to_one_line(about), letters),
         subtitleColor=ink,
         subtitleFontSize=12,

@@ -75,7 +75,20 @@ def _send_to(output: _Output | None) -> Iterator[None]:
 
 
 class Displayed:
-    """A result made of blocks: printed to the terminal, and shown as HTML in a notebook."""
+    """A result made of blocks: printed to the terminal, and shown as HTML in a notebook.
+
+    >>> class Answer(Displayed): ...
+    >>> Answer()
+    <Answer; .print() shows it>
+    """
+
+    def __init_subclass__(cls) -> None:
+        # Dataclasses keep the repr that stands in the class; their own may have megabytes, which a
+        # notebook stores beside the HTML
+        cls.__repr__ = cls.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}; .print() shows it>"
 
     def blocks(self) -> list[Block]:
         """Return its tables, charts, sentences, cards and images, for all views."""

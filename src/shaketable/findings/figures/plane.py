@@ -132,7 +132,7 @@ def draw_plane(
         finding=_describe(scene, _find_inside(scene.x, window), magnified=magnified),
         about=_explain(scene, window),
         columns=2,
-        letters=150 if magnified else 76,
+        letters=130 if magnified else 62,
     )
 
 
