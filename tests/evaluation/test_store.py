@@ -124,7 +124,7 @@ def test_a_trigger_does_not_hide_behind_the_name_of_a_table(filled):
     with closing(sqlite3.connect(filled)) as db, db:
         db.execute(f"CREATE TRIGGER totals {TRIGGER}")
         db.execute("PRAGMA writable_schema = ON")  # the trigger comes before the table
-        db.execute("UPDATE sqlite_master SET rowid = 1000 WHERE (name, type) = ('totals', 'table')")
+        db.execute("UPDATE sqlite_master SET rowid = rowid + 99 WHERE tbl_name = 'totals'")
         kinds = db.execute("SELECT type FROM sqlite_master WHERE name = 'totals'").fetchall()
     assert kinds == [("trigger",), ("table",)]
     with pytest.raises(StoreError, match="its tables have other columns"):
