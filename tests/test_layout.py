@@ -16,6 +16,7 @@ DOCUMENTS = (
     "CONTRIBUTING.md",
     "CHANGELOG.md",
     "ARCHITECTURE.md",
+    "SECURITY.md",
     "docs/guide.md",
     "docs/intervals.md",
 )
