@@ -62,12 +62,12 @@ def install(folder: Path, extras: list[str]) -> dict[str, dict[str, Any]]:
     """Install the wheel into a new environment, and return sizes and versions by package."""
     environment = folder / "environment"
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-    pip = [environment / "bin" / "pip", "-q", "--disable-pip-version-check"]
-    subprocess.run([*pip, "wheel", "--no-deps", "-w", folder, ROOT], check=True)
+    pip = [str(environment / "bin" / "pip"), "-q", "--disable-pip-version-check"]
+    subprocess.run([*pip, "wheel", "--no-deps", "-w", str(folder), str(ROOT)], check=True)
     (wheel,) = folder.glob("*.whl")
     named = f"{wheel}[{','.join(extras)}]" if extras else str(wheel)
     subprocess.run([*pip, "install", named], check=True)
-    command = [environment / "bin" / "python", "-c", _LIST]
+    command = [str(environment / "bin" / "python"), "-c", _LIST]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found: dict[str, dict[str, Any]] = json.loads(done.stdout)
     return {name: each for name, each in found.items() if name not in ("pip", "setuptools")}
