@@ -23,6 +23,10 @@ def test_pages_are_short_and_wrapped(page):
         assert len(line) <= 100 or fenced or line.startswith("|"), line
 
 
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_links_to_files_are_not_broken(page):
     path = ROOT / page

@@ -9,6 +9,7 @@ commands. Numbers in the files are rounded, so that pages stay small.
 from __future__ import annotations
 
 import re
+import tempfile
 from html import escape
 from pathlib import Path
 
@@ -87,6 +88,20 @@ def draw_mscr() -> None:
     write("mscr.svg", accuracy_chart(found.fitted))
 
 
+def draw_digits() -> None:
+    """Draw accuracy against the size of noise of three models of digits, for the README."""
+    sizes = [f"linf({c}*eps_min)" for c in (0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2)]
+    models = [word for name in ("rf", "logistic", "1nn") for word in ("--model", name)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder, "digits.sqlite"))
+        words = ["evaluate", "--data", "digits", *models, "--corruptions", *sizes]
+        main([*words, "--store", path, "--quiet"])
+        with st.Store(path) as store:
+            found = find_robustness(RecordGroups(store.records()))
+    assert found is not None
+    write("digits.svg", accuracy_chart(found.fitted))
+
+
 def draw_confidence() -> None:
     """Draw the reliability of a naive Bayes classifier under noise."""
     x, y = load_digits(return_X_y=True)
@@ -125,5 +140,6 @@ def shorten(name: str) -> None:
 if __name__ == "__main__":
     draw_separation()
     draw_mscr()
+    draw_digits()
     draw_confidence()
     draw_cells()
