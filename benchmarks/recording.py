@@ -25,6 +25,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -186,7 +187,7 @@ def flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 def read_cells(path: Path) -> dict[tuple[str, ...], Any]:
     """Return every value of a results file by table, first column and column."""
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.row_factory = sqlite3.Row
         tables = [r[0] for r in db.execute("select name from sqlite_master where type = 'table'")]
         rows = {table: list(db.execute(f'select * from "{table}"')) for table in sorted(tables)}

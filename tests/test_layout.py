@@ -11,14 +11,8 @@ import shaketable
 
 SOURCE = Path(shaketable.__file__).parent
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = (
-    "README.md",
-    "CONTRIBUTING.md",
-    "CHANGELOG.md",
-    "ARCHITECTURE.md",
-    "docs/guide.md",
-    "docs/intervals.md",
-)
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "ARCHITECTURE.md", "SECURITY.md")
+"""Pages of the documentation are in `tests/docs/test_pages.py`."""
 
 
 def read_lines(path):

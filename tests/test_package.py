@@ -40,6 +40,9 @@ def test_the_oldest_versions_tested_are_those_admitted():
     needed = [*project["dependencies"], *extras["parquet"], *extras["onnx"], *extras["image"]]
     others = ("shaketable", "selenium", "xgboost", "skl2onnx")  # large, and for few tests
     needed += [line for line in extras["test"] if not line.startswith(others)]
+    needed += [
+        line for line in extras["docs"] if line.startswith(("onnx>", "pytest>", "numpydoc>"))
+    ]
     admitted = dict(line.split(">=") for line in needed if ">=" in line)
     lines = (root / ".ci" / "oldest.txt").read_text().splitlines()
     assert dict(line.split("==") for line in lines if not line.startswith("#")) == admitted

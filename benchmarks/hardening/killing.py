@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def start(words: Sequence[str], store: Path) -> subprocess.Popen[str]:
 def count(store: Path, table: str) -> int:
     """Return the number of rows of a table; 0 if the file is not there yet."""
     try:
-        with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as db:
+        with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as db, db:
             (rows,) = db.execute(f"SELECT COUNT(*) FROM {table}").fetchone()
             return int(rows)
     except sqlite3.Error:

@@ -57,12 +57,11 @@ def prepare_calls(data: Dataset, runs: int, eps_min: float) -> list[Call]:
     return calls
 
 
-def fit_and_predict(call: Call) -> None:
+def fit_and_predict(call: Call) -> list[Any]:
     """Fit, then predict at every level."""
     model, x, y, tests = call
     model.fit(x, y)
-    for test in tests:
-        model.predict(test)
+    return [model.predict(test) for test in tests]
 
 
 def time_ratios(

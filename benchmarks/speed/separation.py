@@ -9,7 +9,7 @@ machine, and in CPU seconds of all threads.
 
     python benchmarks/speed/separation.py mnist.npz fashion.npz cifar10.npz
     python benchmarks/speed/separation.py mnist.npz --norms inf
-    python benchmarks/speed/separation.py cifar10.npz --growth docs/separation.svg
+    python benchmarks/speed/separation.py cifar10.npz --growth growth.svg
 
 The files hold x_train, y_train, x_test, y_test. Results: results/separation.md.
 """

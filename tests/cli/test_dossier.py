@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import tomllib
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -303,7 +304,7 @@ def test_wrong_registrations_are_refused_and_write_nothing(capsys, argv, message
 
 def test_a_registration_that_was_changed_is_damage(capsys, store):
     register(store, (ONE, EARLIER))
-    with sqlite3.connect(store) as db:
+    with closing(sqlite3.connect(store)) as db, db:
         db.execute("UPDATE registrations SET created = '2000'")
     for command in ("check", "dossier"):
         message = run_failing(capsys, command, store)

@@ -1,4 +1,5 @@
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -95,7 +96,7 @@ def test_a_results_file_keeps_commands_and_each_once(tmp_path):
 def test_commands_that_were_changed_are_damage(tmp_path):
     path = tmp_path / "s.sqlite"
     study((X, Y), "1nn", store=path, **OPTIONS)
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.execute("UPDATE commands SET seed = 1")
     with pytest.raises(StoreError, match="row 1 of table commands was changed"):
         Store(path)

@@ -2,6 +2,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from itertools import pairwise
 
@@ -18,6 +19,8 @@ from shaketable.separations.separation import SeparationRecord
 
 X = np.random.default_rng(0).uniform(size=(40, 2))
 Y = np.where(X[:, 0] > 0.5, "right", "left")
+
+TRIGGER = "AFTER INSERT ON cells BEGIN DELETE FROM cells; END"
 
 
 def model(x):
@@ -63,7 +66,7 @@ def test_what_of_a_separation_was_not_measured_comes_back_so(tmp_path):
 
 @pytest.mark.parametrize("version", [6, 99])
 def test_another_schema_version_is_refused(filled, version):
-    with sqlite3.connect(filled) as db:
+    with closing(sqlite3.connect(filled)) as db, db:
         db.execute(f"PRAGMA user_version = {version}")
     with pytest.raises(StoreError, match=f"schema version 7, got {version}"):
         Store(filled)
@@ -75,7 +78,7 @@ def test_a_file_that_is_something_else_is_refused(tmp_path):
     with pytest.raises(StoreError, match="damaged or not a results file"):
         Store(text)
     other = tmp_path / "other.sqlite"
-    with sqlite3.connect(other) as db:
+    with closing(sqlite3.connect(other)) as db, db:
         db.execute("CREATE TABLE mine (x)")
     with pytest.raises(StoreError, match="no shaketable file"):
         Store(other)
@@ -102,11 +105,13 @@ def test_a_damaged_file_is_named(filled):
         ("DELETE FROM separations", "rows of table separations are missing"),
         ("DELETE FROM totals", "rows of table points are missing"),
         ("ALTER TABLE cells RENAME bounds TO limits", "its tables have other columns"),
+        ("CREATE VIEW more AS SELECT * FROM cells", "its tables have other columns"),
+        (f"CREATE TRIGGER more {TRIGGER}", "its tables have other columns"),
     ],
 )
 @pytest.mark.parametrize("must_exist", [False, True])
 def test_a_changed_or_lost_row_is_damage(filled, statement, message, must_exist):
-    with sqlite3.connect(filled) as db:
+    with closing(sqlite3.connect(filled)) as db, db:
         db.execute(statement)
     with (
         pytest.raises(StoreError, match=rf"{message}\); restore it from a copy, or name another"),
@@ -115,8 +120,19 @@ def test_a_changed_or_lost_row_is_damage(filled, statement, message, must_exist)
         store.records()
 
 
+def test_a_trigger_does_not_hide_behind_the_name_of_a_table(filled):
+    with closing(sqlite3.connect(filled)) as db, db:
+        db.execute(f"CREATE TRIGGER totals {TRIGGER}")
+        db.execute("PRAGMA writable_schema = ON")  # the trigger comes before the table
+        db.execute("UPDATE sqlite_master SET rowid = rowid + 99 WHERE tbl_name = 'totals'")
+        kinds = db.execute("SELECT type FROM sqlite_master WHERE name = 'totals'").fetchall()
+    assert kinds == [("trigger",), ("table",)]
+    with pytest.raises(StoreError, match="its tables have other columns"):
+        Store(filled)
+
+
 def test_a_file_opened_for_writing_is_checked_before_any_work(filled):
-    with sqlite3.connect(filled) as db:
+    with closing(sqlite3.connect(filled)) as db, db:
         db.execute("UPDATE cells SET corruption = 'linf(0.2)' WHERE rowid = 3")
     with pytest.raises(StoreError, match="row 3 of table cells was changed"):
         Store(filled)
@@ -226,7 +242,7 @@ def test_parts_and_failures_are_kept_and_checked(filled):
     with Store(filled) as store:
         store.add([replace(cell, key="some cell")])
         assert store.everything().failures == (), "it was measured"
-    with sqlite3.connect(filled) as db:
+    with closing(sqlite3.connect(filled)) as db, db:
         db.execute("UPDATE parts SET content = x'31'")
     with Store(filled, must_exist=True) as store, pytest.raises(StoreError, match="was changed"):
         store.part("a")
@@ -246,7 +262,7 @@ def test_groups_by_another_column_are_added_and_by_the_same_one_replaced(filled)
     assert run(side=["a"] * n) == [[first], [first]]
     assert run(side=["b"] * (n - 1) + ["c"]) == [[second], [second]]
     assert run(hue=["red"] * n) == [[third], [second, third]]
-    with sqlite3.connect(filled) as db:
+    with closing(sqlite3.connect(filled)) as db, db:
         db.execute("UPDATE groupings SET labels = '[\"x\"]' WHERE name = 'hue'")
     with pytest.raises(StoreError, match="was changed"):
         Store(filled)

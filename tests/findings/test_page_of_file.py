@@ -48,7 +48,7 @@ def test_a_file_of_a_separation_alone(capsys):
     out, page = make_page(capsys, "report", "r.sqlite", "-o", "r.html")
     assert "eps_min = " in out
     assert "How far apart are the classes of bands(n=80)?" in page.text
-    assert sections() == ["data", "missing", "errata", "method"]
+    assert sections() == ["data", "missing", "method"]
     (name,) = (name for name in page.tables if name.startswith("closest pairs"))
     first = st.separation(st.load(BANDS), closest=11)
     assert [row[:2] for row in page.tables[name][1:]] == [

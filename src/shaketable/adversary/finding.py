@@ -40,8 +40,8 @@ class WorstCases(Displayed):
     found: tuple[WorstCase, ...]
 
     def json(self) -> WorstCasesJson:
-        """Return all of them; accuracies are percentages."""
-        return {"worst_cases": [each.json() for each in self.found]}
+        """Return all of them; accuracies are percentages. Errata are noted by `Results`, once."""
+        return {"worst_cases": [{**each.json(), "notes": each.notes} for each in self.found]}
 
     def blocks(self) -> list[Block]:
         """Return verdicts, accuracies, differences, examples and attacks of all."""

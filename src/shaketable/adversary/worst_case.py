@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypeAlias, TypedDict
 
 import numpy as np
 
@@ -31,6 +31,14 @@ from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.data_record import DataRecord
 from shaketable.evaluation.store import Store
+from shaketable.findings.errata.errata import (
+    ErrataJson,
+    Erratum,
+    list_touching,
+    name_data,
+    name_errata,
+    note_errata,
+)
 from shaketable.findings.guessing import note_guessing
 from shaketable.separations.separation import separation
 from shaketable.statistics import intervals
@@ -85,6 +93,7 @@ class WorstCaseJson(TypedDict):
     differences: list[AdversarialDifferenceJson]
     avoidable: list[AvoidableOfModelJson]
     seed: int
+    errata: NotRequired[ErrataJson]
     notes: NotesJson
 
 
@@ -401,6 +410,12 @@ class WorstCase(Displayed):
                         differences.append((a, difference))
         return differences
 
+    @property
+    def errata(self) -> list[Erratum]:
+        """Errata of published numbers like these."""
+        constraints = {f"constraint:{curve.constraint}" for curve in self.curves}
+        return list_touching({name_data(self.name), *constraints})
+
     def json(self) -> WorstCaseJson:
         """All results as a JSON object; accuracies are percentages.
 
@@ -434,7 +449,8 @@ class WorstCase(Displayed):
                 for avoidable in self.avoidable(model)
             ],
             "seed": self.curves[0].attacked.seed,
-            "notes": self.notes,
+            **name_errata(self.errata),
+            "notes": [*self.notes, *note_errata(self.errata)],
         }
 
     def blocks(self) -> list[Block]:
@@ -444,7 +460,7 @@ class WorstCase(Displayed):
     def print(self) -> None:
         """Print verdicts, one table per model, differences between models, and notes."""
         super().print()
-        print_notes(self.notes)
+        print_notes([*self.notes, *note_errata(self.errata)])
 
     def report(
         self, path: str | Path, *, title: str | None = None, notes: Iterable[str] = ()

@@ -30,6 +30,19 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Evaluate a random forest and a 1-NN, print verdicts, write a page and a table."""
+    from shaketable.activities.first_calls import compile_ahead
+
+    folder = Path(args.out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out {args.out!r} cannot be made: {error.strerror}") from error
+    with compile_ahead():  # what the commands that it names need next
+        _compare_models(folder, args)
+    return 0
+
+
+def _compare_models(folder: Path, args: argparse.Namespace) -> None:
     from shaketable.data.files import load
     from shaketable.data.writing import write_dataset
     from shaketable.evaluation.evaluate import evaluate
@@ -38,11 +51,6 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.models.loading import load_model
     from shaketable.views.blocks import Cards
 
-    folder = Path(args.out)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"--out {args.out!r} cannot be made: {error.strerror}") from error
     store = _prepare_store(folder / "demo.sqlite")
     data = load("bands(n=10000)")
     print_lines(
@@ -86,7 +94,6 @@ def run(args: argparse.Namespace) -> int:
         "The same on your own table: replace the file and the label. A model that you have",
         "trained takes the place of rf: --model model.joblib --trust",
     )
-    return 0
 
 
 def _prepare_store(path: Path) -> Path:

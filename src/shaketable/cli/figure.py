@@ -19,9 +19,10 @@ from shaketable.cli.flags import (
 from shaketable.cli.output import print_json
 from shaketable.core.errors import InputError
 from shaketable.core.options import CHART_ENDINGS, make_options, split_words
-from shaketable.views.terminal import ignore_broken_pipe, print_lines
+from shaketable.views.terminal import ignore_broken_pipe, print_lines, print_notes
 
 if TYPE_CHECKING:
+    from shaketable.evaluation.records import Records
     from shaketable.findings.figures.registry import FigureKind
 
 ABOUT = "a figure of the papers; some print their numbers, too"
@@ -132,6 +133,12 @@ def _add_ball_flags(group: argparse._ArgumentGroup) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the numbers, and draw the figure."""
+    from shaketable.findings.errata.errata import (
+        list_touching,
+        name_errata,
+        name_subjects,
+        note_errata,
+    )
     from shaketable.findings.figures.registry import FIGURES
     from shaketable.views.drawing import save_chart
 
@@ -140,23 +147,39 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"figure {args.name} has no numbers to print; leave out --json")
     if args.out is None and not kind.has_numbers:
         raise InputError(f"figure {args.name} is a chart; name its file with -o")
-    made = _make(kind, args)
+    made, records = _make(kind, args)
+    subjects = set() if records is None else name_subjects(records)
+    errata = list_touching({f"figure:{args.name}", *subjects})
     if kind.has_numbers:
         with ignore_broken_pipe():
             if args.json:
-                print_json(made.json())
+                numbers = made.json()
+                has_keys = isinstance(numbers, dict)
+                print_json({**numbers, **name_errata(errata)} if has_keys else numbers)
             else:
                 made.print()
     if args.out is not None:
         chart = made.plot() if kind.has_numbers else made
         print_lines(f"chart: {save_chart(chart, args.out)}", to_stderr=True)
+    print_notes(note_errata(errata))
     return 0
 
 
-def _make(kind: FigureKind, args: argparse.Namespace) -> Any:
-    """Make the figure from what it needs, with the options that were given."""
+def _read_results(kind: FigureKind, source: list[str]) -> tuple[list[Any], Records | None]:
+    """Return the records of a results file in its place, and by themselves."""
+    from shaketable.findings.mcv.score_files import ENDINGS
+    from shaketable.findings.results import as_records
+
+    if kind.source != "results" or len(source) != 1 or source[0].lower().endswith(ENDINGS):
+        return source, None
+    records = as_records(source[0])
+    return [records], records
+
+
+def _make(kind: FigureKind, args: argparse.Namespace) -> tuple[Any, Records | None]:
+    """Make the figure from what it needs, with the options that were given; also its records."""
     if kind.source == "model":
-        return _show_model(kind, args)
+        return _show_model(kind, args), None
     options = _read_options(kind, args)
     if kind.source == "nothing" and args.source:
         raise InputError(f"figure {args.name} is drawn from no file, got {args.source[0]!r}")
@@ -165,7 +188,8 @@ def _make(kind: FigureKind, args: argparse.Namespace) -> Any:
     ):
         one = "one results file" if kind.source == "results" else "files of networks"
         raise InputError(f"figure {args.name} is drawn from {one}, got {len(args.source)}")
-    return kind.make(*args.source, **options)
+    source, records = _read_results(kind, args.source)
+    return kind.make(*source, **options), records
 
 
 def _show_model(kind: FigureKind, args: argparse.Namespace) -> Any:

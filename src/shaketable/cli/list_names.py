@@ -1,13 +1,16 @@
 """``shaketable list``: names of data sets, models and so on, and the schemas of JSON.
 
 Prints what can be named in commands and in Python, each with one line of description, those of
-installed packages included; or the JSON Schema of what a command prints with --json.
+installed packages included; slips in published papers; or the JSON Schema of what a command prints
+with --json.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from shutil import get_terminal_size
+from textwrap import wrap
 from typing import Annotated, Any, TypeAlias
 
 from shaketable.cli.flags import add_json_flag
@@ -38,6 +41,7 @@ ABOUT = "names of data sets, models, corruptions …; schemas of JSON"
 SCHEMA = "shaketable.cli.list_names:NamesJson"
 EXAMPLES = """\
   shaketable list corruptions
+  shaketable list errata pnorm-table6
   shaketable list schema report"""
 
 
@@ -45,11 +49,11 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     """What to list."""
     parser.add_argument("kind", type=one_of("kind", KINDS), metavar="KIND", help=", ".join(KINDS))
     parser.add_argument(
-        "command",
+        "name",
         nargs="?",
-        metavar="COMMAND",
-        help="schema: whose JSON is described, such as separation or study-dry-run (default: "
-        "report, which evaluate and study print too)",
+        metavar="NAME",
+        help="errata: which one to show in full; schema: the command whose JSON is described, such "
+        "as separation or study-dry-run (default: report, which evaluate and study print too)",
     )
     add_json_flag(parser)
 
@@ -57,16 +61,18 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the names of one kind, with their descriptions; or a schema."""
     if args.kind == "schema":
-        print_json(make_command_schema(args.command or "report"), versioned=False)
+        print_json(make_command_schema(args.name or "report"), versioned=False)
         return 0
-    if args.command is not None:
-        raise InputError(f"list {args.kind} takes no command, got {args.command!r}; leave it out")
+    if args.kind == "errata":
+        _print_errata(args.name, json=args.json)
+        return 0
+    if args.name is not None:
+        raise InputError(f"list {args.kind} takes no name, got {args.name!r}; leave it out")
     from shaketable.adversary.attacks.registry import describe_attacks
     from shaketable.core.workers.tasks import BACKENDS
     from shaketable.corruptions.registry import describe_corruptions
     from shaketable.corruptions.suites.suite import SUITES
     from shaketable.data import builtin as datasets
-    from shaketable.findings.errata.errata import load_errata
     from shaketable.findings.finding import FINDINGS, METRICS
     from shaketable.models.builtin import BUILTIN, EXAMPLES
     from shaketable.models.networks.registry import describe_networks
@@ -91,7 +97,6 @@ def run(args: argparse.Namespace) -> int:
             | METRICS.describe(lambda name, metric: {name: _first_line(metric)})
         ),
         "figures": _describe_figures,
-        "errata": lambda: {name: str(erratum) for name, erratum in load_errata().items()},
         "backends": lambda: BACKENDS.describe(lambda name, make: {name: _first_line(make)}),
     }
     entries = lists[args.kind]()
@@ -100,6 +105,37 @@ def run(args: argparse.Namespace) -> int:
     else:
         print_list(entries)
     return 0
+
+
+def _print_errata(name: str | None, *, json: bool) -> None:
+    """Print all errata by paper, a line for each; or one in full."""
+    from shaketable.findings.errata.errata import find_erratum, load_errata
+    from shaketable.views.terminal import print_lines, print_list
+
+    if name is not None:
+        facts = find_erratum(name).facts()
+        if json:
+            print_json(facts, versioned=False)
+        else:
+            print_lines(*(line for entry in facts.items() for line in _wrap_fact(*entry)))
+        return
+    errata = load_errata()
+    if json:
+        print_json({name: str(erratum) for name, erratum in errata.items()}, versioned=False)
+        return
+    for paper in dict.fromkeys(erratum.paper for erratum in errata.values()):
+        print_lines(paper)
+        print_list(
+            {f"  {e.id}": f"{e.kind}: {e.place}" for e in errata.values() if e.paper == paper}
+        )
+    print_lines("shaketable list errata NAME shows one in full.")
+
+
+def _wrap_fact(about: str, text: str) -> list[str]:
+    """Return a fact in lines that fit the terminal, below what it is; a command is one line."""
+    width = len(text) + 2 if about == "command" else get_terminal_size().columns
+    lines = wrap(text, width - 2, break_long_words=False, break_on_hyphens=False)
+    return [f"{about}:", *(f"  {line}" for line in lines)]
 
 
 def make_command_schema(name: str) -> dict[str, object]:

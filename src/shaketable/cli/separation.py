@@ -11,7 +11,7 @@ import argparse
 
 from shaketable.cli.flags import add_options
 from shaketable.cli.output import print_json, read_results
-from shaketable.views.terminal import print_lines
+from shaketable.views.terminal import print_lines, print_notes
 
 ABOUT = "how far apart the classes are, and eps_min"
 EXAMPLES = """\
@@ -35,6 +35,12 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.evaluation.command_records import make_command_record
     from shaketable.evaluation.data_record import DataRecord
     from shaketable.evaluation.store import Store
+    from shaketable.findings.errata.errata import (
+        list_touching,
+        name_data,
+        name_one_nn,
+        note_errata,
+    )
     from shaketable.findings.results import find
     from shaketable.separations.audit import audit
     from shaketable.separations.one_nn import one_nn
@@ -94,6 +100,9 @@ def run(args: argparse.Namespace) -> int:
         print_json(found.json())
     else:
         found.print()
+    if neighbours is not None:
+        subjects = {name_data(data.name), name_one_nn(neighbours.p)}
+        print_notes(note_errata(list_touching(subjects)))
     if options.report is not None:
         from shaketable.findings.page import record_audit, write_report  # loads the charts
 

@@ -5,6 +5,7 @@ nobody calls. So functions that only compiled code calls have no wrappers, and t
 from one place become part of their caller.
 """
 
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -31,3 +32,13 @@ inner = _njit(cache=True, error_model="numpy", **INNER)
 
 inlined = _njit(inline="always")
 """Makes a function a part of every function that calls it; nothing is compiled for itself."""
+
+
+def is_kept(function: Any) -> bool:
+    """Whether code that numba made of this function, for any types, is on disk.
+
+    Code that is older than the function's source is not used, so it does not count.
+    """
+    source = Path(function.py_func.__code__.co_filename)
+    indexes = Path(function.stats.cache_path).glob(f"*.{function.py_func.__qualname__}-*.nbi")
+    return any(index.stat().st_mtime >= source.stat().st_mtime for index in indexes)

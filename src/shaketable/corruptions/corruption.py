@@ -532,7 +532,8 @@ def add_noise(flat: Array, noise: Array, scale: float | FloatArray, bounds: Boun
     """
     from shaketable.corruptions.compiled.ziggurat import fill_sum  # compiled code, slow to load
 
-    limits = (-math.inf, math.inf) if bounds is None else (bounds.low, bounds.high)
+    ends = (-math.inf, math.inf) if bounds is None else (bounds.low, bounds.high)
+    limits = tuple(map(float, ends))  # whole numbers would be compiled for themselves
     out = np.empty_like(noise)
     scales = spread_over_rows(scale, len(flat))
     run_over_rows(fill_sum, scales, np.ascontiguousarray(flat), noise, out, settings=limits)

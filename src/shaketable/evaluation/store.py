@@ -421,8 +421,8 @@ class Store:
         with self._transaction("IMMEDIATE" if writable else "DEFERRED"):
             (application,) = self._db.execute("PRAGMA application_id").fetchone()
             (version,) = self._db.execute("PRAGMA user_version").fetchone()
-            tables = dict(self._db.execute("SELECT name, sql FROM sqlite_master WHERE sql > ''"))
-            if writable and (application, version, tables) == (0, 0, {}):
+            made = sorted(self._db.execute("SELECT name, sql FROM sqlite_master WHERE sql > ''"))
+            if writable and (application, version, made) == (0, 0, []):
                 self._create()
                 return
             if application != _APPLICATION:
@@ -434,7 +434,7 @@ class Store:
                     f"results file {self.path!r} must have schema version {SCHEMA}, got {version}: "
                     "it was made by another version of shaketable; use that version or a new file"
                 )
-            if tables != STATEMENTS:
+            if made != sorted(STATEMENTS.items()):  # no views or triggers, of the same name either
                 raise sqlite3.DatabaseError("its tables have other columns")
             if writable:
                 self._db.execute(f"PRAGMA user_version = {version}")  # fails if any write does

@@ -12,7 +12,12 @@ from shaketable.data.dataset import Dataset
 from shaketable.evaluation.command_records import CommandRecord
 from shaketable.evaluation.data_record import DataRecord
 from shaketable.evaluation.records import Records
-from shaketable.findings.errata.errata import show_errata
+from shaketable.findings.errata.errata import (
+    list_touching,
+    name_one_nn,
+    name_subjects,
+    show_errata,
+)
 from shaketable.findings.mce.finding import SuiteErrors
 from shaketable.findings.missing import show_missing
 from shaketable.findings.provenance import (
@@ -178,14 +183,19 @@ def list_parts(
     results: Results, dataset: Dataset | None = None, audits: Iterable[Audit] = ()
 ) -> list[list[Block]]:
     """Return the sections of all that results show, and of how they were made, part by part."""
-    known = results.records
+    known, audits = results.records, list(audits)
     return [
         results.blocks(),
         _show_data(known, dataset, audits),
-        show_errata(known, results.findings),
+        show_errata(list_touching(name_subjects(known) | _name_neighbours(audits))),
         _show_notes(results, _note_data(dataset, known)),
         _show_method(results, dataset),
     ]
+
+
+def _name_neighbours(audits: Iterable[Audit]) -> set[str]:
+    """Return 1-NN of audits, in the words of `Erratum.touches`."""
+    return {name_one_nn(audit.one_nn.p) for audit in audits if audit.one_nn is not None}
 
 
 def list_warnings(results: Results) -> list[str]:

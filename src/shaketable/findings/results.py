@@ -12,6 +12,13 @@ from shaketable.core.errors import InputError, either
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.records import AS_GIVEN, Records
 from shaketable.evaluation.store import Store
+from shaketable.findings.errata.errata import (
+    Erratum,
+    list_touching,
+    name_errata,
+    name_subjects,
+    note_errata,
+)
 from shaketable.findings.finding import FINDINGS, Finding, load_kinds
 from shaketable.findings.groups import Grouping, RecordGroups
 from shaketable.findings.guessing import note_guessing_models, note_uneven_classes
@@ -63,6 +70,14 @@ class Results(Displayed):
         assert isinstance(finding, Robustness)
         return finding
 
+    @property
+    def errata(self) -> list[Erratum]:
+        """Errata of published numbers like those of the results."""
+        return list_touching(name_subjects(self.records))
+
+    def _list_notes(self) -> list[str]:
+        return [*self.notes, *self.groups.unfinished, *note_errata(self.errata)]
+
     def json(self) -> dict[str, Any]:
         """Return the numbers of all findings, and notes.
 
@@ -74,10 +89,10 @@ class Results(Displayed):
         result: dict[str, Any] = {}
         for name, finding in self.findings.items():
             numbers = _call(name, "json()", lambda f=finding: _check_json(f.json()))
-            if taken := sorted((result.keys() | {"notes"}) & numbers.keys()):
+            if taken := sorted((result.keys() | {"notes", "errata"}) & numbers.keys()):
                 raise InputError(f"finding {name!r} must not use the JSON key {taken[0]!r}")
             result |= numbers
-        return {**result, "notes": [*self.notes, *self.groups.unfinished]}
+        return {**result, **name_errata(self.errata), "notes": self._list_notes()}
 
     def to_frame(self) -> pd.DataFrame:
         """Return every value with its interval as one row of a pandas DataFrame, in per cent.
@@ -202,7 +217,7 @@ class Results(Displayed):
     def print(self) -> None:
         """Print tables, cards and sentences of all findings, and notes to stderr."""
         super().print()
-        print_notes([*self.notes, *self.groups.unfinished])
+        print_notes(self._list_notes())
 
 
 def find(

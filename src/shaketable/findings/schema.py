@@ -10,6 +10,7 @@ from shaketable.core.schemas import NotesJson, Schema, make_schema
 from shaketable.corruptions.balls.numbers import OverlapJson, VolumeFactorJson
 from shaketable.findings.comparison.versions import VersionsJson
 from shaketable.findings.correlation.finding import AskedCorrelationsJson
+from shaketable.findings.errata.errata import ErrataJson, HasErrataJson
 from shaketable.findings.finding import load_kinds
 from shaketable.findings.mcv.finding import SetVariationJson
 from shaketable.findings.mcv.variation import VariationTableJson
@@ -33,13 +34,22 @@ class ReportJson(TypedDict):
         ]
     ]
     changes: NotRequired[Annotated[VersionsJson, "Since the results file of --compare."]]
+    errata: NotRequired[ErrataJson]
     notes: NotesJson
 
 
+class SetVariationFigureJson(SetVariationJson, HasErrataJson):
+    """Boards of all suites of sets."""
+
+
+class CorrelationsFigureJson(AskedCorrelationsJson, HasErrataJson):
+    """Correlations that were asked for, one per data set."""
+
+
 FigureJson: TypeAlias = Annotated[
-    Annotated[SetVariationJson, "Of a results file."]
+    Annotated[SetVariationFigureJson, "Of a results file."]
     | Annotated[VariationTableJson, "Of a table of scores, in the units of the table."]
-    | Annotated[AskedCorrelationsJson, "Of correlation, one per data set."]
+    | Annotated[CorrelationsFigureJson, "Of correlation, one per data set."]
     | Annotated[list[VolumeFactorJson | OverlapJson], "Of balls: volumes or overlaps."],
     "Result of figure: of those that have numbers",
 ]
