@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, TypedDict, cast
 
@@ -155,6 +155,8 @@ class AdversarialAccuracy:
     proven: str = ""
     """Why the accuracy is exact; empty if it is an upper bound."""
     notes: tuple[str, ...] = ()
+    settled: Array = field(default_factory=lambda: np.zeros(0, bool))
+    """For every point whether it is proven that none of its region is misclassified, if at all."""
 
     @property
     def n(self) -> int:

@@ -13,6 +13,7 @@ import numpy as np
 from shaketable.adversary.accuracy import AdversarialAccuracy, AdversarialAccuracyJson
 from shaketable.adversary.attacks.rays import RayBisection
 from shaketable.adversary.attacks.registry import Attacks, parse_attacks
+from shaketable.adversary.brackets import prove
 from shaketable.adversary.region import Constraint, Region
 from shaketable.adversary.rounds import ROOM_TRIES, run_attacks
 from shaketable.adversary.target import Attacked, Target
@@ -318,12 +319,16 @@ def compute_curve(
     given = parse_attacks(attacks)
     base = target.make_region(as_p(norm), max(ladder), constraint, progress=progress)
     accuracies: list[AdversarialAccuracy] = []
+    ball = replace(base, constraint="none", voronoi=None) if constraint == "genuine-exact" else base
+    brackets = prove(target, ball, keep=keep) if given is None else None
     title = f"attacking {target.classifier.name}"
     with count_steps(title, total=len(ladder), enabled=progress) as step:
         for epsilon in ladder:
             before = [] if constraint == "genuine-exact" else accuracies[-1:]
             region = replace(base, epsilon=epsilon)
-            accuracies.append(run_attacks(target, region, given, before, keep))
+            accuracies.append(run_attacks(target, region, given, before, keep, brackets))
+            if brackets is not None and epsilon > 0:
+                brackets = replace(brackets, trials=())  # they were made once, for all epsilons
             step()
     if target.classifier.device is not None:
         accuracies = _check_gradients(target, base, accuracies, keep, search=given is None)
