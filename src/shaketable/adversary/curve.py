@@ -326,7 +326,9 @@ def compute_curve(
         for epsilon in ladder:
             before = [] if constraint == "genuine-exact" else accuracies[-1:]
             region = replace(base, epsilon=epsilon)
-            accuracies.append(run_attacks(target, region, given, before, keep, brackets))
+            accuracies.append(
+                run_attacks(target, region, given, before, keep=keep, brackets=brackets)
+            )
             if brackets is not None and epsilon > 0:
                 brackets = replace(brackets, trials=())  # they were made once, for all epsilons
             step()
@@ -363,6 +365,6 @@ def _check_gradients(
         if search and health.signs and not a.proven:
             before = [a] if a.constraint == "genuine-exact" else [*checked[-1:], a]
             rays = [RayBisection(500, aim="first")]
-            b = run_attacks(target, replace(base, epsilon=a.epsilon), rays, before, keep)
+            b = run_attacks(target, replace(base, epsilon=a.epsilon), rays, before, keep=keep)
         checked.append(b if a.proven else replace(b, notes=notes))
     return checked

@@ -32,6 +32,7 @@ def run_attacks(
     region: Region,
     attacks: Sequence[Attack] | None = None,
     before: Sequence[AdversarialAccuracy] = (),
+    *,
     keep: Parts | None = None,
     brackets: Brackets | None = None,
 ) -> AdversarialAccuracy:
@@ -107,9 +108,10 @@ def run_attacks(
 def choose_attacks(classifier: Classifier, region: Region) -> list[Attack]:
     """Attacks that suit a model, in the order in which they run, behind what provers leave open.
 
-    In one and two dimensions the region is covered. Torch modules are attacked along their gradients, with
-    cross-entropy and margin losses, and by random search, which needs no gradients (where these
-    look masked, rays follow); all other models by random search and rays to the boundary.
+    In one and two dimensions the region is covered. Torch modules are attacked along their
+    gradients, with cross-entropy and margin losses, and by random search, which needs no gradients
+    (where these look masked, rays follow); all other models by random search and rays to the
+    boundary.
     """
     d = region.x.shape[1]
     attacks: list[Attack] = [RandomSearch(200), RayBisection(1000, aim="first")]

@@ -393,7 +393,7 @@ class OneNNExact:
         y: IntArray,
         keys: KeyArray,  # noqa: ARG002  (nothing is random here)
     ) -> AttackResult:
-        """Find the nearest misclassified points around these rows, and prove that none is nearer."""
+        """Find the nearest misclassified points around rows, and prove that none is nearer."""
         steps = self.find_smallest(model, region, rows, y)
         low = np.where(np.isinf(steps.least), region.epsilon, (1 - _LESS) * steps.least)
         return AttackResult(steps.moved, np.isfinite(steps.distance), steps.queries, low)
