@@ -11,6 +11,7 @@ import argparse
 
 from shaketable.cli.flags import add_options
 from shaketable.cli.output import print_json, read_results
+from shaketable.core.errors import InputError
 from shaketable.views.terminal import print_lines, print_notes
 
 ABOUT = "how far apart the classes are, and eps_min"
@@ -42,6 +43,7 @@ def run(args: argparse.Namespace) -> int:
         note_errata,
     )
     from shaketable.findings.results import find
+    from shaketable.models.embedding import load_embedding
     from shaketable.separations.audit import audit
     from shaketable.separations.one_nn import one_nn
     from shaketable.separations.options import SeparationOptions
@@ -50,6 +52,14 @@ def run(args: argparse.Namespace) -> int:
     options: SeparationOptions = args.options
     before = options.dataset.load(seed=options.seed, drop_clashes=False, scale=False)
     data = before.drop_clashes() if options.dataset.drop_clashes else before
+    embedding = None
+    if options.embedding is not None:
+        if options.dataset.scale:
+            raise InputError("--scale changes no distance in an embedding; leave one of them out")
+        embedding = load_embedding(options.embedding, trust=options.trust, data=data)
+        if options.dataset.drop_clashes:
+            data = data.drop_clashes(embedded=embedding.embed(data).x)
+            before = embedding.embed(before)
     data = data.scaled() if options.dataset.scale else data
     progress = not options.quiet
     neighbours = None
@@ -63,6 +73,7 @@ def run(args: argparse.Namespace) -> int:
             device=options.device,
             keep=keep,
             closest=options.closest + 1,  # the last pair shown has an eps_min without it too
+            embedding=embedding,
         )
         settings = write_settings(options)
         command = make_command_record(
@@ -77,14 +88,16 @@ def run(args: argparse.Namespace) -> int:
         )
         store.add_data(DataRecord.of(data))
         store.add_command(command)
-        # the file may have more than the minimum already
-        if not options.minimum or store.separation(data.fingerprint, result.p) is None:
+        # the file may have more than the minimum already, and eps_min in specs is of the points
+        known = options.minimum and store.separation(data.fingerprint, result.p) is not None
+        if embedding is None and not known:
             store.add_separation(SeparationRecord.of(result, data.fingerprint))
         if options.one_nn:
             neighbours = one_nn(
                 data,
                 norm=options.norm,
                 seed=options.seed,
+                embedding=embedding,
                 progress=progress,
                 device=options.device,
                 keep=keep,
@@ -103,7 +116,9 @@ def run(args: argparse.Namespace) -> int:
     if neighbours is not None:
         subjects = {name_data(data.name), name_one_nn(neighbours.p)}
         print_notes(note_errata(list_touching(subjects)))
-    if options.report is not None:
+    if options.report is not None and embedding is not None:
+        print_lines(f"page: {found.report(options.report)}", to_stderr=True)
+    elif options.report is not None:
         from shaketable.findings.page import record_audit, write_report  # loads the charts
 
         if options.store is None:

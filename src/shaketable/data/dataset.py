@@ -400,8 +400,13 @@ class Dataset:
         """
         return pair_clashes(self._clashing_groups(), self.y)
 
-    def drop_clashes(self) -> Dataset:
+    def drop_clashes(self, *, embedded: Array | None = None) -> Dataset:
         """Return the data without the points that are equal to one of another class.
+
+        Parameters
+        ----------
+        embedded
+            Vectors that must not be equal, one per row, in place of the points themselves.
 
         Returns
         -------
@@ -415,7 +420,10 @@ class Dataset:
         2
         """
         keep = np.ones(self.n, dtype=bool)
-        for group in self._clashing_groups():
+        where = self
+        if embedded is not None:
+            where = replace(self, x=np.asarray(embedded), bounds=None, schema=None)
+        for group in where._clashing_groups():
             keep[group] = False
         if keep.all():
             return self

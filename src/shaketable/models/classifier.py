@@ -259,10 +259,10 @@ def as_classifier(
     if scaling is not None:
         unscale = not scaling.is_of(data)
         scaling = scaling if unscale else None
-    table = data.table if data.table is not None or _takes_arrays(declared) else data.schema
+    table = data.table if data.table is not None or takes_arrays(declared) else data.schema
     table = table if table is None or not unscale else table.raw or table
     answer, device, columns = _make_answer(declared, meanings, data, table, name)
-    model_id = _identify(declared) if model_id is None else to_utf8(model_id)
+    model_id = identify(declared) if model_id is None else to_utf8(model_id)
     if model_id is not None:
         model_id += _identify_columns(declared.model, data, table)
     if scaling is not None:
@@ -375,7 +375,7 @@ def _note_columns(n: int, classes: Sequence[Any]) -> str:
     )
 
 
-def _takes_arrays(declared: Adapted) -> bool:
+def takes_arrays(declared: Adapted) -> bool:
     """Whether a model gets plain numbers as an array, though the data are a frame.
 
     Networks do, models behind preprocessing, and those that were fitted on arrays.
@@ -422,7 +422,7 @@ def _make_answer(
     if is_estimator(model) or isinstance(model, TableModel):
         if not isinstance(model, TableModel):
             _require_fitted(model, name)
-        answer = _estimator_answer(model, table, data.features, name)
+        answer = EstimatorAnswer(model, make_arranger(model, table, data.features, name))
     elif is_module(model):
         from shaketable.models.torch_modules import ModuleAnswer  # torch
 
@@ -443,7 +443,7 @@ def _make_answer(
     return answer, None, columns
 
 
-def _identify(declared: Adapted) -> str | None:
+def identify(declared: Adapted) -> str | None:
     """Return the identity of a model and of what is declared about it; None for a function."""
     model = declared.model
     if isinstance(model, FunctionType | BuiltinFunctionType | partial):
@@ -498,10 +498,10 @@ def _require_fitted(model: Any, name: str) -> None:
             ) from error
 
 
-def _estimator_answer(
+def make_arranger(
     model: Any, table: TableSchema | None, features: tuple[str, ...] | None, name: str
 ) -> Callable[[Any], Any]:
-    """Return how a model is asked for flattened points, as a frame if it was fitted on one.
+    """Return what flattens points for an estimator, into a frame if it was fitted on one.
 
     The frame has the columns in the order of the fit.
     """
@@ -537,7 +537,7 @@ def _estimator_answer(
 
         return pd.DataFrame(flat, columns=features or columns)[columns]
 
-    return EstimatorAnswer(model, arrange)
+    return arrange
 
 
 def model_name(model: Any) -> str:

@@ -47,6 +47,18 @@ def device_option() -> Any:
     )
 
 
+def embedding_option(what: str) -> Any:
+    """Field for the embedding in which distances are taken; `what` says which ones."""
+    return option(
+        f"{what} are those of vectors: package.module:name of a function from points to vectors, a "
+        "transformer or a network; or MODEL@LAYER, a layer of a torch network, such as "
+        "net.pt@features",
+        metavar="EMBEDDING",
+        group=_GROUP,
+        example="mypackage.nets:embed",
+    )
+
+
 def parse_threshold(text: str) -> tuple[str, float]:
     """Read ``yes=0.3``.
 

@@ -16,7 +16,7 @@ from shaketable.core.schemas import NotesJson
 from shaketable.data.dataset import Dataset, Label, LabelJson
 from shaketable.separations import view
 from shaketable.separations.one_nn import OneNN, RangeJson
-from shaketable.separations.pair import FeatureGapJson, compare_with_columns, list_gaps
+from shaketable.separations.pair import FeatureGap, FeatureGapJson, compare_with_columns, list_gaps
 from shaketable.separations.separation import Separation, class_minima
 from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed, print_notes
@@ -65,6 +65,9 @@ class AuditJson(TypedDict):
     """Result of separation."""
 
     norm: NormJson
+    embedding: NotRequired[
+        Annotated[str, "Embedding that distances are taken in; missing for those of the points."]
+    ]
     two_r: Annotated[float, "Distance of the closest two points of different classes."]
     epsilon_min: Annotated[float, "Half of it, in norms p >= 1."]
     epsilon_min_deviations: Annotated[
@@ -193,6 +196,18 @@ class Audit(Displayed):
         return norm_title(self.separation.p)
 
     @property
+    def gaps(self) -> list[FeatureGap] | None:
+        """Features in which the closest points differ; None for images and in an embedding."""
+        s = self.separation
+        return None if s.embedding else list_gaps(self.data, s.pair, s.p)
+
+    @property
+    def deviations(self) -> dict[str, float]:
+        """eps_min in standard deviations of columns; empty for images and in an embedding."""
+        s = self.separation
+        return {} if s.embedding else compare_with_columns(self.data, s.epsilon_min)
+
+    @property
     def outliers(self) -> list[str]:
         """One sentence per point that is in many of the closest pairs."""
         return [
@@ -241,13 +256,13 @@ class Audit(Displayed):
         (0, 1)
         """
         s, data = self.separation, self.data
-        gaps = list_gaps(data, s.pair, s.p)
+        gaps = self.gaps
         first, second = s.pair
         found: AuditJson = {
             "norm": norm_to_json(s.p),
             "two_r": s.two_r,
             "epsilon_min": s.epsilon_min,
-            "epsilon_min_deviations": compare_with_columns(data, s.epsilon_min) or None,
+            "epsilon_min_deviations": self.deviations or None,
             "pair": (data.source_row(first), data.source_row(second)),
             "pair_features": None if gaps is None else [gap.json() for gap in gaps],
             "closest": [pair.json() for pair in self.pairs],
@@ -259,6 +274,8 @@ class Audit(Displayed):
             "by_part": s.by_part,
             "notes": list(s.notes),
         }
+        if s.embedding:
+            found["embedding"] = s.embedding
         if self.one_nn is not None:
             found["one_nn"] = _one_nn_json(self.one_nn)
         return found
@@ -297,8 +314,8 @@ class Audit(Displayed):
             path,
             self.blocks(),
             title=title or f"How far apart are the classes of {self.data.name}?",
-            lead=view.LEAD,
-            notes=[*notes, *self.data.notes()],
+            lead=view.EMBEDDED_LEAD if self.separation.embedding else view.LEAD,
+            notes=[*notes, *self.separation.notes],
         )
 
 

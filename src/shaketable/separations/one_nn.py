@@ -13,6 +13,7 @@ from shaketable.core.norms import as_p
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.arrays import find_device
 from shaketable.data.files import DataLike, as_dataset
+from shaketable.models.embedding import as_embedding, note_embedding
 from shaketable.separations.search.question import Question
 from shaketable.separations.search.search import pairs_within, search
 
@@ -57,6 +58,8 @@ class OneNN:
     """True class codes of the test points."""
     notes: tuple[str, ...] = ()
     """What a reader should know about the data, such as that uint8 counts as x/255."""
+    embedding: str = ""
+    """Name of the embedding that distances are taken in; empty for those of the points."""
 
     @property
     def labels(self) -> Array:
@@ -101,6 +104,7 @@ def one_nn(
     *,
     norm: str | float = 2,
     seed: int = 0,
+    embedding: Any = None,
     device: str | None = None,
     keep: Parts | None = None,
     progress: bool = False,
@@ -119,6 +123,8 @@ def one_nn(
         ``"inf"``, 1, 2, or any other positive order.
     seed
         Seed of the split, if the data have no fixed one.
+    embedding
+        Map from points to vectors whose distances count, as in `separation`.
     device
         Torch device to search on, as in `separation`.
     keep
@@ -141,6 +147,12 @@ def one_nn(
     p = as_p(norm)
     device = device or find_device(data[0] if isinstance(data, tuple) and data else data)
     data = as_dataset(data, test=test)
+    given, name = data, ""
+    # The split is that of the points, whatever the vectors are.
+    train_rows, test_rows = data.parts(seed=seed)
+    if embedding is not None:
+        embedding = as_embedding(embedding)
+        data, name = embedding.embed(data), embedding.name
     if data.table is not None:
         raise InputError(
             "1-NN compares points that are plain numbers, all of which count, got a table of "
@@ -148,7 +160,6 @@ def one_nn(
             f"{either('--non-numeric drop', 'non_numeric=')}), fill gaps, and choose no columns"
         )
     check_fits_memory(data.x, "1-NN", f"take fewer with {either('--points N', 'data.sample(N)')}")
-    train_rows, test_rows = data.parts(seed=seed)
     x = np.ascontiguousarray(data.x.reshape(data.n, -1))
     role = np.zeros(data.n, np.int64)
     role[train_rows] = 1
@@ -180,5 +191,6 @@ def one_nn(
         winner_count=np.bincount(voter[winning], minlength=len(test_rows)),
         classes=data.classes,
         y=data.y[test_rows],
-        notes=tuple(data.notes()),
+        notes=(*given.notes(distances=not name), *([note_embedding(name)] if name else [])),
+        embedding=name,
     )

@@ -19,6 +19,7 @@ from shaketable.core.options import (
     switch,
 )
 from shaketable.data.options import DataOptions
+from shaketable.models.options import embedding_option
 from shaketable.views.options import PrintOptions
 
 _MAX_CLOSEST = 1000  # one less than separation() takes: the last pair shown needs the next
@@ -57,6 +58,12 @@ class SeparationOptions(PrintOptions):
         "also report how often the nearest training point has a test point's label", group=COMMON
     )
     seed: int = seed_option("the split for --one-nn, where the data have no test part", RUNNING)
+    embedding: str | None = embedding_option("distances")
+    trust: bool = switch(
+        "load files of networks and transformers that may hold code (.pt, .joblib): it runs",
+        group="models",
+        in_files=False,
+    )
     device: str | None = option(
         "torch device to search on, such as cuda (default: all CPU cores, without torch)",
         metavar="NAME",

@@ -19,6 +19,7 @@ from shaketable.core.types import FloatArray, IntArray
 from shaketable.data.arrays import find_device, make_dataset
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import DataLike, as_dataset
+from shaketable.models.embedding import as_embedding, note_embedding
 from shaketable.separations.opponents import check_moving, explain_no_opponents, place_points
 from shaketable.separations.search.question import Question
 from shaketable.separations.search.search import search, search_strata
@@ -76,6 +77,8 @@ class Separation:
     """Class code of every point: index into `classes`."""
     notes: tuple[str, ...] = ()
     """What a reader should know about the data, such as that uint8 counts as x/255."""
+    embedding: str = ""
+    """Name of the embedding that distances are taken in; empty for those of the points."""
 
     @property
     def epsilon_min(self) -> float:
@@ -108,8 +111,9 @@ class Separation:
 
     def __str__(self) -> str:
         i, j = self.pair
+        where = f" in embedding {self.embedding}" if self.embedding else ""
         return (
-            f"{norm_title(self.p)} separation 2r = {format_distance(self.two_r)} "
+            f"{norm_title(self.p)} separation 2r = {format_distance(self.two_r)}{where} "
             f"between rows {i} and {j}; eps_min = {format_distance(self.epsilon_min)}"
         )
 
@@ -122,6 +126,7 @@ def separation(
     points: bool = True,
     per_class: bool = True,
     closest: int = CLOSEST,
+    embedding: Any = None,
     device: str | None = None,
     keep: Parts | None = None,
     progress: bool = False,
@@ -148,6 +153,11 @@ def separation(
         Also find the minimum between each two classes.
     closest
         Number of closest pairs to list, 1 to 1001.
+    embedding
+        A map from points to vectors, whose distances count in place of those of the points: a
+        function, a fitted estimator with ``transform``, a torch network, or a `models.Embedding`,
+        such as a layer of a network. eps_min is then a size in the units of the vectors, and none
+        of noise on the points.
     device
         Torch device to search on, such as ``"cuda"``. None: the device of `x` if that is a tensor,
         else the CPU, without torch. The result is the same.
@@ -185,9 +195,13 @@ def separation(
         "name sizes of noise, such as linf(0.1), or take fewer points with "
         + either("--points N", "data.sample(N)"),
     )
+    given, name = data, ""
+    if embedding is not None:
+        embedding = as_embedding(embedding)
+        data, name = embedding.embed(data), embedding.name
     unit = data.unit
     check_moving(data)
-    _refuse_clashes(data)
+    _refuse_clashes(data, name)
     per_class = per_class and len(data.classes) <= MAX_CLASSES
     x, strata = place_points(data, p)
     question = Question(
@@ -222,8 +236,16 @@ def separation(
         by_part={} if data.n_train is None else _by_part(answer.distance(answer.by_part) / unit),
         classes=data.classes,
         y=data.y,
-        notes=(*data.notes(), *(_note_opponents(answer.nearest) if points else ())),
+        notes=(*_list_notes(given, name), *(_note_opponents(answer.nearest) if points else ())),
+        embedding=name,
     )
+
+
+def _list_notes(data: Dataset, embedding: str) -> list[str]:
+    if not embedding:
+        return data.notes()
+    about = f"{note_embedding(embedding)}; eps_min is then no size of noise on the points"
+    return [*data.notes(distances=False), about]
 
 
 def _note_opponents(nearest: FloatArray) -> list[str]:
@@ -255,16 +277,18 @@ def _by_part(minima: FloatArray) -> dict[str, float | None]:
     }
 
 
-def _refuse_clashes(data: Dataset) -> None:
+def _refuse_clashes(data: Dataset, embedding: str) -> None:
     clashes = data.clashes()
     if clashes:
         shown = ", ".join(f"({i}, {j})" for i, j in clashes[:5])
         more = f" and {len(clashes) - 5} more" if len(clashes) > 5 else ""
-        remedy = ", or leave them out with " + either("--drop-clashes", "Dataset.drop_clashes()")
+        drop = f"Dataset.drop_clashes({'embedded=vectors' if embedding else ''})"
+        remedy = ", or leave them out with " + either("--drop-clashes", drop)
         if len(np.unique(np.delete(data.y, np.ravel(clashes)))) < len(np.unique(data.y)):
             remedy = " (a whole class would go if they were left out)"
         raise UndefinedError(
-            f"eps_min must not be 0, but points of different classes coincide: rows {shown}{more}; "
+            "eps_min must not be 0, but points of different classes coincide"
+            f"{f' in embedding {embedding}' if embedding else ''}: rows {shown}{more}; "
             f"correct their labels{remedy}"
         )
 
@@ -318,7 +342,12 @@ class SeparationRecord:
 
     @classmethod
     def of(cls, separation: Separation, fingerprint: str) -> SeparationRecord:
-        """Record of a measured separation."""
+        """Record of a measured separation of the points themselves."""
+        if separation.embedding:
+            raise InputError(
+                f"a separation in embedding {separation.embedding} must not be kept: eps_min of "
+                "records is a size of noise on the points; measure without embedding"
+            )
         return cls(
             fingerprint=fingerprint,
             norm=separation.p,

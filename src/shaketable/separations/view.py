@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shaketable.core.norms import norm_title
@@ -44,6 +45,11 @@ LEAD = (
     "points: the strongest noise under which no accuracy has to be lost. Check these two points "
     "before you trust it."
 )
+EMBEDDED_LEAD = (
+    "Distances are those of the embedded points. The two closest points of different classes set "
+    "eps_min, in the units of the embedding. It says how far apart the classes are there, and "
+    "nothing about the size of noise on the points themselves."
+)
 _CLOSEST = (
     "Are these labels right? A wrong label or a corrupted point makes eps_min too small: correct "
     "or remove it and measure again. The last column is the value of eps_min if a pair and all "
@@ -68,12 +74,13 @@ _MAX_CLASSES = 20  # classes whose minima are a matrix; of more, a list of pairs
 
 def make_blocks(found: Audit) -> list[Block]:
     """Return eps_min, closest pairs, duplicates, classes, distances of points and settings."""
-    return [*show_audit(found), *_show_method(found.data)]
+    return [*show_audit(found), *_show_method(found)]
 
 
 def show_audit(found: Audit) -> list[Block]:
     """Return eps_min, closest pairs, duplicates, classes and distances of points."""
-    record = SeparationRecord.of(found.separation, found.data.fingerprint)
+    shown = replace(found.separation, embedding="")  # in an embedding, too, here to be shown alone
+    record = SeparationRecord.of(shown, found.data.fingerprint)
     classes = [*_show_classes(record), *_show_parts(record)]
     if classes:
         several = [Sentence(_CLASSES, level="detail")] if len(record.classes) > 2 else []
@@ -143,11 +150,11 @@ def _show_size(found: Audit) -> list[Block]:
     s, data = found.separation, found.data
     places = " and ".join(f"row {data.source_row(row)} ({s.classes[s.y[row]]!r})" for row in s.pair)
     counted = "rows counted from 0" + (", training part first" if data.n_train is not None else "")
-    differing = describe_gaps(list_gaps(data, s.pair, s.p))
-    size = describe_deviations(compare_with_columns(data, s.epsilon_min))
+    differing, size = describe_gaps(found.gaps), describe_deviations(found.deviations)
+    where = f", embedded by {s.embedding}" if s.embedding else ""
     return [
         Heading("", "eps-min", "eps_min"),
-        Sentence(f"{data.n} points, {len(data.classes)} classes", data.name),
+        Sentence(f"{data.n} points, {len(data.classes)} classes{where}", data.name),
         Sentence(f"{found.norm} separation 2r = {s.two_r!r} between {places}, {counted}"),
         *([Sentence(differing, "the two points")] if differing else []),
         Sentence(f"{found.norm} eps_min = {s.epsilon_min!r}{f', that is {size}' if size else ''}"),
@@ -162,7 +169,11 @@ def _make_cards(found: Audit) -> list[Card]:
         s.epsilon_min,
         f"{found.norm} norm",
         "distance",
-        ["the strongest noise under which a perfect classifier loses no accuracy"],
+        [
+            "the strongest noise under which a perfect classifier loses no accuracy"
+            if not s.embedding
+            else f"half the separation, in the units of {s.embedding}"
+        ],
     )
     separation = Card(
         "Separation 2r",
@@ -365,16 +376,17 @@ def _show_one_nn(found: Audit) -> list[Block]:
     ]
 
 
-def _show_method(data: Dataset) -> list[Block]:
+def _show_method(found: Audit) -> list[Block]:
+    of = " of embedded points" if found.separation.embedding else ""
     return [
         Heading("How it was made", "method", "How it was made"),
         Definition(
-            "2r = min ‖x_{i} − x_{j}‖ over all points with y_{i} ≠ y_{j}, training and test points "
-            "together; eps_min = r",
+            f"2r = min ‖x_{{i}} − x_{{j}}‖{of} over all points with y_{{i}} ≠ y_{{j}}, training and "
+            "test points together; eps_min = r",
             "Siedel et al. (2022), Eq. 1. The minimum is exact: it is taken over all pairs of "
             "points.",
         ),
-        Facts([*describe_data(data).items()], "Settings"),
+        Facts([*describe_data(found.data).items()], "Settings"),
     ]
 
 
