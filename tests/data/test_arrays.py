@@ -116,7 +116,11 @@ def test_names_of_columns_are_plain_text() -> None:
         (np.array([1j, 2]), [0, 1], "got dtype complex128"),
         (3.0, [0, 1], r"one point per row, got dtype float64 of shape \(\)"),
         ([[1, 2], [3]], [0, 1], "all of one shape"),
-        ([1, 2], np.eye(2), r"got shape \(2, 2\); for one-hot rows give y.argmax\(axis=1\)"),
+        (
+            [1, 2],
+            np.eye(2),
+            r"exactly one 1 in every row; for one-hot rows give y.argmax\(axis=1\)",
+        ),
         ([1, 2], ["a", None], "got none in 1 row of 2, first in row 1"),
         ([1, 2], ["a", float("nan")], "got none in 1 row of 2, first in row 1"),
         (

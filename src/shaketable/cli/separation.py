@@ -8,11 +8,17 @@ depends on: the closest pairs, duplicates, and the distances within and between 
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from shaketable.cli.flags import add_options
 from shaketable.cli.output import print_json, read_results
 from shaketable.core.errors import InputError
 from shaketable.views.terminal import print_lines, print_notes
+
+if TYPE_CHECKING:
+    from shaketable.data.dataset import Dataset
+    from shaketable.models.embedding import Embedding
+    from shaketable.separations.options import SeparationOptions
 
 ABOUT = "how far apart the classes are, and eps_min"
 EXAMPLES = """\
@@ -43,24 +49,13 @@ def run(args: argparse.Namespace) -> int:
         note_errata,
     )
     from shaketable.findings.results import find
-    from shaketable.models.embedding import load_embedding
     from shaketable.separations.audit import audit
     from shaketable.separations.one_nn import one_nn
     from shaketable.separations.options import SeparationOptions
     from shaketable.separations.separation import SeparationRecord, separation
 
     options: SeparationOptions = args.options
-    before = options.dataset.load(seed=options.seed, drop_clashes=False, scale=False)
-    data = before.drop_clashes() if options.dataset.drop_clashes else before
-    embedding = None
-    if options.embedding is not None:
-        if options.dataset.scale:
-            raise InputError("--scale changes no distance in an embedding; leave one of them out")
-        embedding = load_embedding(options.embedding, trust=options.trust, data=data)
-        if options.dataset.drop_clashes:
-            data = data.drop_clashes(embedded=embedding.embed(data).x)
-            before = embedding.embed(before)
-    data = data.scaled() if options.dataset.scale else data
+    data, before, embedding = _load(options)
     progress = not options.quiet
     neighbours = None
     with Store(options.store) as store, use_cluster(options.cluster):
@@ -106,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
         result,
         data,
         closest=options.closest,
-        before=before if options.dataset.drop_clashes else None,
+        before=before,
         one_nn=neighbours,
     )
     if options.json:
@@ -128,3 +123,21 @@ def run(args: argparse.Namespace) -> int:
         page = write_report(options.report, results, dataset=data, audits=[found])
         print_lines(f"page: {page}", to_stderr=True)
     return 0
+
+
+def _load(options: SeparationOptions) -> tuple[Dataset, Dataset | None, Embedding | None]:
+    """Return the data, those before points were left out, if any were, and the embedding."""
+    from shaketable.models.embedding import load_embedding
+
+    drops, scales = options.dataset.drop_clashes, options.dataset.scale
+    before = options.dataset.load(seed=options.seed, drop_clashes=False, scale=False)
+    data = before.drop_clashes() if drops else before
+    embedding = None
+    if options.embedding is not None:
+        if scales:
+            raise InputError("--scale changes no distance in an embedding; leave one of them out")
+        embedding = load_embedding(options.embedding, trust=options.trust, data=data)
+        if drops:
+            data = data.drop_clashes(embedded=embedding.embed(data).x)
+            before = embedding.embed(before)
+    return data.scaled() if scales else data, before if drops else None, embedding

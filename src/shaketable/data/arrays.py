@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from shaketable.data.frames.schema import (
     read_frame,
     schema_of_array,
 )
+from shaketable.data.label_sets import check_label_names, read_indicator
 
 
 def make_dataset(
@@ -33,6 +34,7 @@ def make_dataset(
     n_train: int | None = None,
     bounds: BoundsLike | Literal["auto"] = "auto",
     features: tuple[str, ...] | None = None,
+    label_names: Sequence[str] | None = None,
 ) -> Dataset:
     """Build a checked `Dataset` from arrays, lists or pandas objects.
 
@@ -46,7 +48,9 @@ def make_dataset(
         get a frame of the same columns and types. Text, categories, booleans, dates and missing
         values stay what they are, and noise changes the numbers alone (see `Dataset.touching`).
     y
-        One label per row: text, numbers or booleans.
+        One label per row: text, numbers or booleans. Or several: a matrix with one column of 0 and
+        1 per label. Then every set of labels that occurs is a class, so that points are opponents
+        if they differ in any label, and answers are right if all labels are.
     name
         Name of the data in records and charts.
     classes
@@ -57,6 +61,9 @@ def make_dataset(
         Declared range of values. ``"auto"``: [0, 1] for uint8 and for images within it, else none.
     features
         Column names; by default those of a data frame.
+    label_names
+        Names of the labels, where points have several; by default the column names of `y`, or their
+        numbers. A matrix with one label in every row needs them.
 
     Returns
     -------
@@ -71,7 +78,8 @@ def make_dataset(
     if features is not None and is_frame(x) and len(features) == x.shape[1]:
         x = x.set_axis(list(features), axis=1)
     x, columns, schema = _read_points(x)
-    labels = _read_labels(y)
+    labels, sets = _read_labels(y, label_names)
+    _refuse_one_hot([sets])
     classes = _sort_labels(labels) if classes is None else tuple(classes)
     if len(classes) > max(20, len(labels) // 2) and isinstance(classes[0], float):
         raise InputError(
@@ -97,6 +105,7 @@ def make_dataset(
         bounds=bounds,
         features=features,
         schema=schema,
+        label_names=None if sets is None else sets.names,
     )
     if x.dtype != np.uint8 and not all(np.isfinite(part).all() for part in split_rows(x)):
         if schema is None and x.ndim == 2:
@@ -126,8 +135,13 @@ def join(
     >>> join(([0, 1, 2], [0, 1, 0]), ([3, 4], [1, 1])).n_train
     3
     """
-    first, labels, columns, bounds = _read_part(train, "train")
-    second, more_labels, more_columns, more_bounds = _read_part(test, "test")
+    first, (labels, sets), columns, bounds = _read_part(train, "train")
+    second, (more_labels, more_sets), more_columns, more_bounds = _read_part(test, "test")
+    _refuse_one_hot([sets, more_sets])
+    if (sets and sets.names) != (more_sets and more_sets.names):
+        raise InputError(
+            "train and test must have the same labels, in the same order, where points have several"
+        )
     if "auto" not in (bounds, more_bounds) and bounds != more_bounds:
         raise InputError(
             f"train and test must have the same bounds, got {bounds} and {more_bounds}"
@@ -143,6 +157,7 @@ def join(
         n_train=len(first),
         bounds=more_bounds if bounds == "auto" else bounds,
         features=columns or more_columns if frame is None else None,
+        label_names=None if sets is None else sets.names,
     )
 
 
@@ -230,24 +245,51 @@ def find_text_columns(table: Any) -> list[str]:
     return [str(column) for column, dtype in types if dtype.kind not in "biuf"]
 
 
-def _read_labels(y: Any) -> list[Label]:
-    """Labels as Python scalars, one per row."""
+class _Sets(NamedTuple):
+    """The labels of points that have several."""
+
+    names: tuple[str, ...]
+    alone: bool = False
+    """Whether every point has exactly one of them, and nobody said that it may have several."""
+
+
+_Labels: TypeAlias = tuple[list[Label], _Sets | None]
+"""Labels as Python scalars, one per row; where points have several, the names of their sets."""
+
+
+def _refuse_one_hot(parts: Sequence[_Sets | None]) -> None:
+    """Raise `InputError` for one-hot rows, which look like sets of labels."""
+    if all(sets is not None and sets.alone for sets in parts):
+        raise InputError(
+            "y must hold one label per row, or several in some rows, got exactly one 1 in every "
+            "row; for one-hot rows give y.argmax(axis=1), and for points that may have several "
+            "labels name them (label_names=…)"
+        )
+
+
+def _read_labels(y: Any, names: Sequence[str] | None = None) -> _Labels:
+    """Labels of points; `names` are those of the labels where points have several."""
     y = to_host(y)
+    if isinstance(y, list | tuple) and len({np.shape(row) for row in y}) == 1 and np.shape(y[0]):
+        y = np.asarray(y)
+    if getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:
+        sets, known, alone = read_indicator(y, names)
+        return [*sets], _Sets(known, alone)
     # object keeps None, NaN and mixed types of a list from becoming text
     array = np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
         raise InputError(
-            f"y must hold one label per row, got shape {array.shape}; for one-hot rows give "
-            "y.argmax(axis=1)"
+            f"y must hold one label per row, or one column of 0 and 1 per label, got shape "
+            f"{array.shape}; give one of them"
         )
     labels = [v.item() if isinstance(v, np.generic) else v for v in array.tolist()]
     check_no_gaps([_is_missing(label) for label in labels], "y")
     for i, label in enumerate(labels):
         if not isinstance(label, str | int | float):
             raise InputError(f"y must hold text, numbers or booleans, got {label!r} in row {i}")
-    return labels
+    return labels, None if names is None else _Sets(check_label_names(names))
 
 
 def _is_missing(label: Any) -> bool:
@@ -284,20 +326,20 @@ def check_pair(data: Any, argument: str) -> tuple[Any, Any]:
 
 def _read_part(
     data: Dataset | tuple[Any, Any], argument: str
-) -> tuple[Array, list[Label], tuple[str, ...] | None, Bounds | Literal["auto"] | None]:
+) -> tuple[Array, _Labels, tuple[str, ...] | None, Bounds | Literal["auto"] | None]:
     """Points, labels, columns and bounds of one of two parts."""
     if not isinstance(data, Dataset):
         x, y = check_pair(data, argument)
         points, columns, _ = _read_points(x)
         labels = _read_labels(y)
-        if len(points) != len(labels):
+        if len(points) != len(labels[0]):
             raise InputError(
-                f"{argument} must have one label per point, got {len(labels)} labels and "
+                f"{argument} must have one label per point, got {len(labels[0])} labels and "
                 f"{len(points)} points"
             )
         return points, labels, columns, "auto"
     _check_whole(data, argument)
-    return data.x, _read_labels(data.labels), data.features, data.bounds
+    return data.x, _read_labels(data.labels, data.label_names), data.features, data.bounds
 
 
 def _check_whole(data: Dataset, argument: str) -> None:

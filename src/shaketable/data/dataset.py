@@ -21,6 +21,7 @@ from shaketable.data.dataset_checks import check_dataset, check_test_size
 from shaketable.data.duplicates import find_equal_rows, pair_clashes
 from shaketable.data.frames.schema import TableSchema, find_least, touching
 from shaketable.data.groupings import Grouping, make_grouping, read_feature
+from shaketable.data.label_sets import LabelSets
 from shaketable.data.notes import list_notes
 from shaketable.data.sampling import Part, Sample
 from shaketable.views.terminal import render_facts
@@ -95,6 +96,9 @@ class Dataset:
     model_classes
         Classes that models may know, in the order of their scores, of which `classes` are some;
         None without a class-index file.
+    label_names
+        Names of the labels, where points have several; `classes` are then the sets of them that
+        occur. None where every point has one label.
 
     Examples
     --------
@@ -119,6 +123,7 @@ class Dataset:
     groupings: tuple[Grouping, ...] = field(default=(), repr=False)
     schema: TableSchema | None = field(default=None, repr=False)
     model_classes: tuple[str, ...] | None = field(default=None, repr=False)
+    label_names: tuple[str, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", to_utf8(self.name))
@@ -154,6 +159,11 @@ class Dataset:
         """Original label of every row."""
         same = len({type(label) for label in self.classes}) == 1
         return np.array(self.classes, dtype=None if same else object)[self.y]
+
+    @cached_property
+    def label_sets(self) -> LabelSets | None:
+        """Which labels every class has, where points have several."""
+        return None if self.label_names is None else LabelSets.of(self.label_names, self.classes)
 
     @property
     def table(self) -> TableSchema | None:

@@ -29,6 +29,7 @@ def check_dataset(data: Dataset) -> None:
             f"x and y must have the same length, got {data.n} rows and {data.y.size} labels; "
             "give one label per row"
         )
+    _ = data.label_sets  # refuses classes that are no sets of its labels
     codes = np.unique(data.y)
     if codes[0] < 0 or codes[-1] >= len(data.classes):
         raise InputError(f"y must index classes, got {codes[0]} to {codes[-1]}")
@@ -52,6 +53,8 @@ def check_dataset(data: Dataset) -> None:
 def check_test_size(data: Dataset, n_test: int) -> None:
     """Raise `InputError` for a test part with fewer points than there are classes."""
     present = len(np.unique(data.y))
+    if data.label_names is not None:  # many sets of labels may be rare
+        present = min(present, len(data.label_names))
     if n_test < present:
         raise InputError(
             "the test part must have at least as many points as there are classes "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
@@ -60,7 +60,8 @@ def _read_object(data: Any) -> Any:
 def load(
     source: Any,
     *,
-    label: str | None = None,
+    label: str | Sequence[str] | None = None,
+    label_separator: str | None = None,
     test: Any = None,
     non_numeric: NonNumeric = "keep",
     scale: bool = False,
@@ -84,7 +85,10 @@ def load(
         parts ``train`` and ``val`` or ``test``; or what a reader takes (`shaketable.data.readers`):
         idx files, CIFAR, Tiny ImageNet, data sets of torch and of Hugging Face.
     label
-        Column of the classes, in tables; entry of the classes in CIFAR's batches.
+        Column of the classes, in tables; entry of the classes in CIFAR's batches. Where points have
+        several labels: their columns, which hold 0 and 1.
+    label_separator
+        What stands between several labels in one column, such as ``";"``.
     test
         A second source that holds the fixed test part.
     non_numeric
@@ -123,7 +127,15 @@ def load(
     if non_numeric not in get_args(NonNumeric):
         raise unknown_name("non_numeric", non_numeric, get_args(NonNumeric))
     columns, dropped = ([names] if isinstance(names, str) else list(names) for names in (by, drop))
-    of_table = {"non_numeric": non_numeric, "by": columns, "drop": dropped, "types": types}
+    if label_separator is not None and label is None:
+        raise InputError("label_separator needs label, the column whose texts it separates; add it")
+    of_table = {
+        "label_separator": label_separator,
+        "non_numeric": non_numeric,
+        "by": columns,
+        "drop": dropped,
+        "types": types,
+    }
     is_table = False
     sample = None if points is None else Sample(points, seed, part)
     reader = find_reader(source)
@@ -137,6 +149,8 @@ def load(
             raise InputError(f"label and test are for files, not for the built-in set {source!r}")
         data, is_table = _build(source, of_table)
     elif reader is not None:
+        if not isinstance(label, str | None):
+            raise InputError(f"label must name one column or entry of {source!r}, got {label!r}")
         data = _read(reader, source, test, Options(label, sample))
     elif Path(source).is_dir():
         if label is not None or not (test is None or Path(test).is_dir()):
@@ -149,7 +163,9 @@ def load(
         paths = [find_file(path, BUILTIN) for path in (source, test) if path is not None]
         data, is_table = _load_files(paths, label, of_table)
     if not is_table:
-        _check_unused(source, {"columns to drop": dropped, "columns with a type": types})
+        separators = [] if label_separator is None else [label_separator]
+        unused = {"columns to drop": dropped, "columns with a type": types}
+        _check_unused(source, {**unused, "separators of labels": separators})
         data = data.grouped(columns)
     index = None if class_index is None else read_class_index(Path(class_index))
     data = data if index is None else name_classes(data, index)
@@ -169,7 +185,7 @@ def _build(spec: str, of_table: Mapping[str, Any]) -> tuple[Dataset, bool]:
 
 
 def _load_files(
-    paths: list[Path], label: str | None, of_table: Mapping[str, Any]
+    paths: list[Path], label: str | Sequence[str] | None, of_table: Mapping[str, Any]
 ) -> tuple[Dataset, bool]:
     """Data of files, and whether these are tables, to which the settings of tables apply."""
     archives = [path for path in paths if path.suffix.lower() in (".npz", ".npy")]

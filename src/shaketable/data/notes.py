@@ -22,6 +22,12 @@ def list_notes(data: Dataset, *, distances: bool) -> list[str]:
             rest = "" if data.n_train is None else " and the other part"
             note += f", and eps_min is that of the sample{rest}: that of all points may be smaller"
         notes.append(note)
+    if data.label_names is not None:
+        notes.append(
+            f"points have several of {len(data.label_names)} labels: an answer is right if all of "
+            f"them are (exact-match accuracy), and the {len(data.classes)} classes are the sets "
+            "that occur"
+        )
     if data.x.dtype == np.uint8:
         notes.append(
             "uint8 values count as x/255: models and noise see values in [0, 1]; for a model "

@@ -41,7 +41,16 @@ class DataOptions:
 
     data: str | None = option("file, folder or built-in set", metavar="DATA", group=COMMON)
     label: str | None = option(
-        "column of a CSV or parquet file with the classes", metavar="COLUMN", group=COMMON
+        "column of a CSV or parquet file with the classes; or, where points have several labels, "
+        "the columns of them, which hold 0 and 1, with commas",
+        metavar="COLUMN",
+        group=COMMON,
+    )
+    label_separator: str | None = option(
+        "what stands between several labels in the column of --label, such as ';' in sea;sun",
+        metavar="TEXT",
+        group=_GROUP,
+        example=";",
     )
     test: str | None = option("file or folder with a fixed test part", metavar="FILE", group=_GROUP)
     class_index: str | None = option(
@@ -99,6 +108,7 @@ class DataOptions:
         columns = Columns.parse(self.column)
         given: dict[str, Any] = {
             "label": self.label,
+            "label_separator": self.label_separator,
             "test": self.test,
             "non_numeric": self.non_numeric,
             "drop": columns.drop,

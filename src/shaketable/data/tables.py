@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from shaketable.core.checks import quote, unknown_name
 from shaketable.core.errors import InputError, describe_error, either
+from shaketable.core.spec import split_names
 from shaketable.core.writing import restore_text, restore_texts
 from shaketable.data.arrays import (
     check_columns,
@@ -20,6 +21,7 @@ from shaketable.data.arrays import (
 )
 from shaketable.data.dataset import Dataset
 from shaketable.data.groupings import make_grouping
+from shaketable.data.label_sets import split_cells
 from shaketable.data.sources import explain_read_errors, name_parts
 
 if TYPE_CHECKING:
@@ -37,18 +39,20 @@ _BOOLEANS |= {"false": False}
 
 def load_tables(
     paths: list[Path],
-    label: str | None,
+    label: str | Sequence[str] | None,
     non_numeric: NonNumeric,
     *,
+    label_separator: str | None = None,
     by: Sequence[str] = (),
     drop: Sequence[str] = (),
     types: Mapping[str, str] | None = None,
 ) -> Dataset:
     """Load one table, or the tables of the training and the test part.
 
-    `label` names the column of the classes, `by` columns that rows are grouped by, `drop` columns
-    that are no features; `non_numeric` says what to do with text columns, `types` which columns
-    hold dates, text or categories.
+    `label` names the column of the classes, or several columns with one label each, and
+    `label_separator` separates several labels in one column; `by` names columns that rows are
+    grouped by, `drop` columns that are no features; `non_numeric` says what to do with text
+    columns, `types` which columns hold dates, text or categories.
     """
     import pandas as pd  # slow to import, and needed only here
 
@@ -61,14 +65,16 @@ def load_tables(
             f"label must name the column of the classes in {str(paths[0])!r}; "
             f"its columns: {', '.join(map(quote, columns))}"
         )
-    if label not in columns:
-        raise unknown_name("label column", label, columns)
+    for name in find_label_columns(label, columns):
+        if name not in columns:
+            raise unknown_name("label column", name, columns)
     for table in tables[1:]:
         check_columns(columns, list(table.columns))
     return make_table(
         pd.concat(tables, ignore_index=True),
         label,
         non_numeric,
+        label_separator=label_separator,
         by=by,
         drop=drop,
         types=types,
@@ -79,9 +85,10 @@ def load_tables(
 
 def make_table(
     table: DataFrame,
-    label: str,
+    label: str | Sequence[str],
     non_numeric: NonNumeric = "keep",
     *,
+    label_separator: str | None = None,
     by: Sequence[str] = (),
     drop: Sequence[str] = (),
     types: Mapping[str, str] | None = None,
@@ -98,12 +105,13 @@ def make_table(
     ('job',)
     """
     types = check_types(types or {})
+    labels = find_label_columns(label, [*map(str, table.columns)])
     for column in (*by, *drop, *types):
-        _check_no_label(table, column, label)
+        _check_no_label(table, column, labels)
     table = convert_columns(table, types)
     groupings = tuple(make_grouping(column, table[column]) for column in by)
-    y = _parse_labels(table.pop(label))
-    check_no_gaps(y.isna().tolist(), f"column {label!r}")
+    y, names = _read_classes(table[labels], label_separator)
+    table = table.drop(columns=labels)
     table = table.drop(columns=list(drop))
     text_columns = find_text_columns(table)
     if text_columns and non_numeric == "error":
@@ -117,22 +125,60 @@ def make_table(
         table = _encode_one_hot(table, text_columns)
     if non_numeric != "keep":
         table = table.astype(dict.fromkeys(table.select_dtypes(bool).columns, float))
-    return replace(make_dataset(table, y, name=name, n_train=n_train), groupings=groupings)
+    data = make_dataset(table, y, name=name, n_train=n_train, label_names=names)
+    return replace(data, groupings=groupings)
 
 
-def _check_no_label(table: DataFrame, column: str, label: str) -> None:
+def find_label_columns(label: str | Sequence[str], columns: Sequence[str]) -> list[str]:
+    """Return the columns that hold labels: one that is called so, or several with commas between.
+
+    >>> find_label_columns("sea,sun", ["x", "sea", "sun"]), find_label_columns("a,b", ["a,b", "x"])
+    (['sea', 'sun'], ['a,b'])
+    """
+    if not isinstance(label, str):
+        return list(label)
+    return [label] if label in columns or "," not in label else list(split_names(label))
+
+
+def _read_classes(table: DataFrame, separator: str | None) -> tuple[Any, tuple[str, ...] | None]:
+    """Label of every row, or several, and then their names."""
+    names = tuple(map(str, table.columns))
+    if separator is not None:
+        if len(names) > 1:
+            raise InputError(
+                f"label_separator is for labels in one column, got {len(names)} columns; leave it "
+                "out"
+            )
+        cells = table[names[0]]
+        return split_cells(cells.astype(object).where(cells.notna(), "").tolist(), separator)
+    columns = {name: _parse_labels(table[name]) for name in names}
+    for name, values in columns.items():
+        check_no_gaps(values.isna().tolist(), f"column {name!r}")
+        if len(names) > 1 and (odd := [v for v in values if v not in (0, 1)]):
+            raise InputError(
+                f"column {name!r} must hold 0 and 1, as one of several labels, got {odd[0]!r}; "
+                "name one column of classes, or columns of 0 and 1"
+            )
+    if len(names) == 1:
+        return columns[names[0]], None
+    return table.assign(**columns).astype(int), names
+
+
+def _check_no_label(table: DataFrame, column: str, labels: Sequence[str]) -> None:
     """Raise an `InputError` for a column that is not there or holds the classes."""
-    if column == label:
+    if column in labels:
         raise InputError(
-            f"column {label!r} holds the classes, which are always groups and no feature; leave it "
-            "out"
+            f"column {column!r} holds the classes, which are always groups and no feature; leave "
+            "it out"
         )
     if column not in table:
-        raise unknown_name("column", column, {*map(str, table.columns)} - {label})
+        raise unknown_name("column", column, {*map(str, table.columns)} - {*labels})
 
 
-def read_table(path: Path, label: str | None, types: Mapping[str, str] | None = None) -> DataFrame:
-    """Read a file as a data frame, the column `label` and those of type text as text."""
+def read_table(
+    path: Path, label: str | Sequence[str] | None, types: Mapping[str, str] | None = None
+) -> DataFrame:
+    """Read a file as a data frame, the columns `label` and those of type text as text."""
     import pandas as pd  # slow to import, and needed only here
 
     with explain_read_errors(path), warnings.catch_warnings():
@@ -142,7 +188,9 @@ def read_table(path: Path, label: str | None, types: Mapping[str, str] | None = 
             table = pd.read_parquet(path, engine="pyarrow")
         else:
             columns = pd.read_csv(path, index_col=False, nrows=0).columns
-            labels = [column for column in columns if restore_text(str(column)) == label]
+            known = [restore_text(str(column)) for column in columns]
+            named = [] if label is None else find_label_columns(label, known)
+            labels = [column for column in columns if restore_text(str(column)) in named]
             texts = [c for c in columns if (types or {}).get(restore_text(str(c))) == "text"]
             # labels as text: a class may be called NA, and both parts must be read alike
             table = pd.read_csv(

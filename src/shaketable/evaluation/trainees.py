@@ -22,7 +22,7 @@ from shaketable.data.dataset import Dataset
 from shaketable.evaluation.noise import Noise, apply_rule, choose_bounds
 from shaketable.models.adapted import Adapted, note_preparation
 from shaketable.models.classifier import is_estimator, model_name
-from shaketable.models.fitting import clone_seeded, fit_arrays
+from shaketable.models.fitting import choose_targets, clone_seeded, fit_arrays
 from shaketable.models.loading import load_model
 from shaketable.views.text import name_notes
 
@@ -266,11 +266,11 @@ def train_model(
             checkpoint=checkpoint,
             place=place,
         )
-    x, y = data.rows(rows), data.labels[rows]
+    copy = clone_seeded(model, seed, name=name)
+    x, y = data.rows(rows), choose_targets(copy, data, rows)
     if not isinstance(training.corruption, Clean):
         check_copies(noise.k, len(rows), data.d)
         keys = noise.keys(data, training.corruption, rows, np.arange(noise.k))
         x = noisy_copies(training.corruption.bind(noise.bounds), x, keys)
-        y = np.repeat(y, noise.k)
-    copy = clone_seeded(model, seed, name=name)
+        y = np.repeat(y, noise.k, axis=0)
     return fit_arrays(copy, data.decode(x), y, name=name)

@@ -15,6 +15,7 @@ from shaketable.core.checks import describe_lacks
 from shaketable.core.errors import InputError, ModelError, either
 from shaketable.core.types import Array, IntArray
 from shaketable.data.dataset import Dataset, as_floats
+from shaketable.data.label_sets import LabelSets, name_sets
 from shaketable.data.readers.maite_data import has_metadata
 from shaketable.models.adapted import (
     Adapted,
@@ -75,6 +76,8 @@ class Classifier:
     """Class by the model's own label, where that is another one."""
     column_names: Sequence[Any] | None = None
     """Class of every column of scores; None if they are 0, 1, …"""
+    sets: LabelSets | None = None
+    """Labels of every class, where points have several; the model may answer with 0 and 1."""
 
     def __call__(self, x: Array | Tensor) -> IntArray:
         """Return the class code of every row."""
@@ -91,7 +94,12 @@ class Classifier:
     def count_scores(self, x: Array) -> int | None:
         """Return the number of scores per point; None if the model returns labels."""
         answer = self._ask(x, scored=False)()
-        return answer.shape[1] if answer.ndim == 2 and answer.shape[1] > 1 else None
+        return answer.shape[1] if self._are_scores(answer) else None
+
+    def _are_scores(self, answer: Array) -> bool:
+        """Whether answers have one column per class, and are no sets of labels."""
+        are_sets = self.sets is not None and self.sets.suits(answer)
+        return answer.ndim == 2 and answer.shape[1] > 1 and not are_sets
 
     def _start(self, x: Array | Tensor, *, scored: bool) -> Callable[[], Answer]:
         wait = self._ask(x, scored=scored or self.restricts or self.threshold is not None)
@@ -141,7 +149,7 @@ class Classifier:
             fits = len(columns) == count  # else it is not known what they are scores of
             found = Answer(codes, answer.scores, columns) if fits else Answer(codes)
         else:
-            codes, scored = self._codes(answer, n), answer.ndim == 2 and answer.shape[1] > 1
+            codes, scored = self._codes(answer, n), self._are_scores(answer)
             columns = self._list_columns(answer.shape[1]) if scored else ()
             found = Answer(codes, answer if scored else None, columns)
         found = replace(found, others=self._name_others(answer, found.codes))
@@ -155,7 +163,9 @@ class Classifier:
             return None
         answer = answer.labels if isinstance(answer, Labelled) else answer
         some = answer[places].reshape(len(places), -1)
-        if some.shape[1] == 1:
+        if self.sets is not None and self.sets.suits(some):
+            labels: list[Any] = [*name_sets(some, self.sets.names)]
+        elif some.shape[1] == 1:
             labels = [self.names.get(label, label) for label in some[:, 0].tolist()]
         else:
             known = self.column_names or range(some.shape[1])
@@ -170,12 +180,16 @@ class Classifier:
                 f"model {self.name} must return one answer per point, got shape {answer.shape} "
                 f"for {n} points"
             )
+        if self.sets is not None and self.sets.suits(answer):
+            return self.sets.encode(answer)
         if answer.ndim == 2 and answer.shape[1] == 1:
             answer = answer[:, 0]
         return self._from_labels(answer) if answer.ndim == 1 else self._from_scores(answer)
 
     def _from_scores(self, scores: Array) -> IntArray:
         columns = self._list_columns(scores.shape[1])
+        if self.sets is not None:
+            self._check_set_scores(scores, len(columns))
         if scores.ndim != 2 or scores.shape[1] != len(columns):
             raise InputError(
                 f"model {self.name} must return labels or one score per class, got shape "
@@ -187,6 +201,24 @@ class Classifier:
                 f"model {self.name} returned NaN scores; no class can be read off them"
             )
         return np.asarray(np.array(columns, dtype=np.int64)[scores.argmax(axis=1)])
+
+    def _check_set_scores(self, scores: Array, classes: int) -> None:
+        """Refuse scores of labels where those of their sets are expected."""
+        assert self.sets is not None, "callers check"
+        count = len(self.sets.names)
+        if scores.ndim != 2 or scores.shape[1] != classes:
+            raise InputError(
+                f"model {self.name} must answer with 0 and 1 for each of {count} labels, or with "
+                f"one score per set of labels, got {scores.dtype} of shape {scores.shape}; wrap it "
+                "in a function, such as lambda x: model(x) > 0.5"
+            )
+        if count == classes:
+            note = (
+                f"{count} scores are returned, and taken as those of the {count} sets of labels, "
+                "not of the labels"
+            )
+            if note not in self.notes:
+                self.notes.append(note)
 
     def _list_columns(self, n: int) -> tuple[int, ...]:
         """Class code of every one of n columns of scores, as far as they are known."""
@@ -298,6 +330,7 @@ def as_classifier(
         restricts=declared.restrict_classes,
         names=declared.classes or {},
         column_names=_name_columns(declared, meanings),
+        sets=data.label_sets,
     )
     found = _find_meanings(classifier, declared.model, data) if meanings is None else None
     if found is None:
@@ -332,7 +365,8 @@ def _code_labels(
     """Class code of every label that a model may return."""
     codes: dict[Any, int] = {label: code for code, label in enumerate(data.classes)}
     stated = getattr(model, "classes_", None)
-    known = [] if stated is None else np.asarray(stated).tolist()
+    # of several outputs it is a list, one entry per output
+    known = [] if stated is None or isinstance(stated, list) else np.asarray(stated).tolist()
     known += list(data.model_classes or ())
     if set(data.classes) <= set(known):  # the model may know classes these data happen to lack
         codes = dict.fromkeys(known, -1) | codes
@@ -422,7 +456,10 @@ def _make_answer(
     if is_estimator(model) or isinstance(model, TableModel):
         if not isinstance(model, TableModel):
             _require_fitted(model, name)
-        answer = EstimatorAnswer(model, make_arranger(model, table, data.features, name))
+        arrange = make_arranger(model, table, data.features, name)
+        answer = EstimatorAnswer(model, arrange)
+        if data.label_sets is not None and not _knows_sets(model, data):
+            answer = ComposedAnswer(arrange, model.predict)  # its scores are those of labels
     elif is_module(model):
         from shaketable.models.torch_modules import ModuleAnswer  # torch
 
@@ -482,6 +519,14 @@ def _adapt_module(
 def is_estimator(model: Any) -> bool:
     """Whether this is a scikit-learn estimator, or behaves like one."""
     return hasattr(model, "predict") and hasattr(model, "get_params")
+
+
+def _knows_sets(model: Any, data: Dataset) -> bool:
+    """Whether a model was fitted on sets of labels as classes, and not on 0 and 1 per label."""
+    stated = getattr(model, "classes_", ())
+    if isinstance(stated, list):  # one entry per output
+        return False
+    return not {*np.ravel(stated).tolist()}.isdisjoint(data.classes)
 
 
 def _require_fitted(model: Any, name: str) -> None:

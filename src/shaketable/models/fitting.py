@@ -21,7 +21,25 @@ def fit(model: Any, data: Dataset, rows: IntArray, *, seed: int, name: str | Non
     `name` is that of the model in messages.
     """
     copy = clone_seeded(model, seed, name=name)
-    return fit_arrays(copy, data.decode(data.rows(rows)), data.labels[rows], name=name)
+    y = choose_targets(copy, data, rows)
+    return fit_arrays(copy, data.decode(data.rows(rows)), y, name=name)
+
+
+def choose_targets(model: Any, data: Dataset, rows: IntArray) -> Array:
+    """Return what an estimator is fitted on: labels, or 0 and 1 for each of several.
+
+    An estimator that takes one label alone gets the name of each set of labels as its class.
+    """
+    model = model.model if isinstance(model, Adapted) else model
+    sets = data.label_sets
+    if sets is None or not is_estimator(model):
+        return data.labels[rows]
+    from sklearn.utils import get_tags
+
+    tags = get_tags(model)
+    kinds = tags.classifier_tags
+    several = tags.target_tags.multi_output or (kinds is not None and kinds.multi_label)
+    return sets.indicate(data.y[rows]) if several else data.labels[rows]
 
 
 def fit_arrays(model: Any, x: Any, y: Array, *, name: str | None = None) -> Any:

@@ -9,7 +9,6 @@ from shaketable.core.norms import norm_title
 from shaketable.data.facts import describe_data
 from shaketable.data.images import are_images
 from shaketable.separations.pair import (
-    compare_with_columns,
     describe_deviations,
     describe_gaps,
     list_gaps,
@@ -381,8 +380,8 @@ def _show_method(found: Audit) -> list[Block]:
     return [
         Heading("How it was made", "method", "How it was made"),
         Definition(
-            f"2r = min ‖x_{{i}} − x_{{j}}‖{of} over all points with y_{{i}} ≠ y_{{j}}, training and "
-            "test points together; eps_min = r",
+            f"2r = min ‖x_{{i}} − x_{{j}}‖{of} over all points with y_{{i}} ≠ y_{{j}}, training "
+            "and test points together; eps_min = r",
             "Siedel et al. (2022), Eq. 1. The minimum is exact: it is taken over all pairs of "
             "points.",
         ),
