@@ -85,6 +85,8 @@ class Avoidable:
     lost: int
     of: int
     """Number of correct answers that could be lost."""
+    embedded: bool = False
+    """Whether it is about 1-NN in an embedding."""
 
     def __str__(self) -> str:
         return view.describe_avoidable(self)

@@ -38,7 +38,7 @@ def attack_in_blocks(
         blocks.append(
             _Block(attack, target.classifier, where, some, target.y[some], target.keys[some], used)
         )
-    if target.classifier.identity is None:
+    if target.classifier.identity is None or target.is_nameless:
         keep = None
     results = {block: result for block in blocks if (result := _load_block(block, target, keep))}
     for block, result in _run_blocks(block for block in blocks if block not in results):
@@ -99,6 +99,7 @@ class _Block:
             repr((region.p, region.epsilon, region.constraint, region.bounds)),
             self.rows.astype("<i8").tobytes(),
             int(region.labels is None),
+            *([] if target.embedding is None else [str(target.embedding.identity)]),
         )
         return f"{digest(*setting):016x}{digest('second half', *setting):016x}"
 

@@ -169,7 +169,9 @@ def map_chart(curve: Curve, accuracy: AdversarialAccuracy) -> Chart:
     ends = alt.X2("x2:Q"), alt.Y2("y2:Q")
     colour = alt.Color("class:N", title=None, scale=alt.Scale(domain=labels))
     regions = drawing.make_chart(list_regions(ticks, named[codes])).mark_rect(opacity=0.22)
-    borders = drawing.make_chart(_find_borders(x.astype(np.float64), accuracy.p, fine)).mark_rule(
+    plain = not curve.attacked.embedding  # the cells of vectors have other borders
+    edges = _find_borders(x.astype(np.float64), accuracy.p, fine) if plain else []
+    borders = drawing.make_chart(edges).mark_rule(
         clip=True, strokeWidth=0.8, strokeCap="round", opacity=0.45, color=_GREY
     )
     lines = drawing.make_chart(moves).mark_rule(strokeWidth=1, opacity=0.6, color=_GREY)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import numpy as np
 
@@ -47,6 +47,9 @@ class CurveJson(TypedDict):
     model: str
     data: str
     measure: str
+    embedding: NotRequired[
+        Annotated[str, "Embedding in which cells are; missing for those of the points."]
+    ]
     clean: Annotated[float, "Clean accuracy in per cent."]
     area: float
     points: list[AdversarialAccuracyJson]
@@ -177,10 +180,13 @@ class Curve:
 
     def json(self) -> CurveJson:
         """Curve as a JSON object; accuracies are percentages."""
-        return {
+        where = self.attacked.embedding
+        named: dict[str, Any] = {"embedding": where} if where else {}
+        return {  # type: ignore[typeddict-item]  # what is named is one of its keys
             "model": self.model,
             "data": self.attacked.data,
             "measure": self.title,
+            **named,
             "clean": 100 * self.clean,
             "area": self.area,
             "points": [a.json() for a in self.accuracies],
@@ -361,6 +367,7 @@ def compute_curve(
     if not ladder:
         raise InputError("epsilons must hold one size or more, got none")
     given = parse_attacks(attacks)
+    target = target.under(constraint)
     base = target.make_region(as_p(norm), max(ladder), constraint, progress=progress)
     accuracies: list[AdversarialAccuracy] = []
     ball = replace(base, constraint="none", voronoi=None) if constraint == "genuine-exact" else base

@@ -75,7 +75,7 @@ def _describe(found: WorstCase, model: str, avoidable: Avoidable) -> Problem:
     at = f"{found.norm} epsilon {format_distance(avoidable.at.epsilon)}"
     text = (
         f"{model} loses {lost} of {of} correct answers to an adversary within {at} "
-        f"({avoidable.at.title}), which 1-NN keeps"
+        f"({avoidable.at.title}), which 1-NN{' in the embedding' * avoidable.embedded} keeps"
     )
     return Problem("worst case", model, text, "worst-case", share)
 

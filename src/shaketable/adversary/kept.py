@@ -50,6 +50,7 @@ def _make_record(found: WorstCase, curve: Curve, a: AdversarialAccuracy) -> Atta
         is_table=about.is_table,
         bounds=about.bounds,
         seed=about.seed,
+        embedding=about.embedding,
         codes=about.codes,
         remains=a.remains.astype(np.int64),
         remains_exactly=a.remains_exactly,
@@ -76,7 +77,8 @@ def _make_record(found: WorstCase, curve: Curve, a: AdversarialAccuracy) -> Atta
 def _make_key(about: Attacked, a: AdversarialAccuracy) -> str:
     who = about.model_id or f"function {about.model}"
     region = repr((a.p, float(a.epsilon), a.constraint, about.bounds, about.seed))
-    return f"{digest('worst case', about.fingerprint, about.points.id, who, region):016x}"
+    what = (about.fingerprint, about.points.id, who, region, about.embedding)
+    return f"{digest('worst case', *what):016x}"
 
 
 def restore(records: Iterable[AttackRecord], data: Dataset | None = None) -> list[WorstCase]:
@@ -87,16 +89,18 @@ def restore(records: Iterable[AttackRecord], data: Dataset | None = None) -> lis
     groups: dict[tuple[Any, ...], list[AttackRecord]] = {}
     for r in records:
         about = r.fingerprint, r.norm, r.points.id, r.bounds, r.seed
-        groups.setdefault((about, r.model_id or r.model, r.kind), []).append(r)
+        region = r.kind, r.embedding
+        groups.setdefault((about, r.model_id or r.model, region), []).append(r)
     ladders: dict[tuple[Any, ...], list[list[AttackRecord]]] = {}
-    for (setting, model, _), rows in groups.items():
+    for (setting, model, (_, embedding)), rows in groups.items():
         rows.sort(key=lambda r: r.epsilon)
         sizes = tuple(r.epsilon for r in rows)
-        ladders.setdefault((setting, sizes, model), []).append(rows)
+        ladders.setdefault((setting, sizes, model, embedding), []).append(rows)
     joined: dict[tuple[Any, ...], WorstCase] = {}
-    for (setting, sizes, _), curves in ladders.items():
+    for (setting, sizes, *_), curves in ladders.items():
         found = _restore_model(curves, data)
-        key = setting, sizes, frozenset(curve.constraint for curve in found.curves)
+        regions = frozenset((c.constraint, c.attacked.embedding) for c in found.curves)
+        key = setting, sizes, regions
         joined[key] = joined[key] + _rename(found, joined[key].models) if key in joined else found
     return [*joined.values()]
 
@@ -127,6 +131,7 @@ def _restore_curve(rows: list[AttackRecord]) -> Curve:
         codes=r.codes,
         bounds=r.bounds,
         seed=r.seed,
+        embedding=r.embedding,
         about_data=r.about_data,
         about_model=r.about_model,
     )

@@ -27,7 +27,7 @@ from shaketable.core.options import (
     whole,
 )
 from shaketable.data.options import DataOptions, bounds_option
-from shaketable.models.options import ModelOptions
+from shaketable.models.options import ModelOptions, embedding_option
 from shaketable.views.options import PrintOptions
 
 _ATTACKS = "region and attacks"
@@ -83,6 +83,7 @@ class AdversaryOptions(PrintOptions):
         metavar="SPEC",
         group=COMMON,
     )
+    embedding: str | None = embedding_option("Voronoi cells")
     random: int = whole(
         "also accuracy under random noise of the same sizes, K copies of every point",
         0,

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from shaketable.adversary.embedded import EmbeddedCells
 from shaketable.adversary.voronoi import VoronoiCells
 from shaketable.core.norms import pnorm
 from shaketable.core.types import Array, FloatArray, IntArray
@@ -69,8 +70,8 @@ class Region:
     p: float
     epsilon: float
     constraint: Constraint = "none"
-    voronoi: VoronoiCells | None = None
-    """Voronoi cells of the same points, for the genuine constraints."""
+    voronoi: VoronoiCells | EmbeddedCells | None = None
+    """Voronoi cells of the same points or of their vectors, for the genuine constraints."""
     bounds: Bounds | None = None
     held: Held | None = None
     """All columns of the points, if only some of them move; `x` has those that move."""
@@ -78,6 +79,11 @@ class Region:
     """More coordinates of the points, in which they do not move, but cells are apart, (n, m)."""
     labels: IntArray | None = None
     """Class codes that the model gives all points; None if attacks have to ask for them."""
+
+    @property
+    def has_plain_cells(self) -> bool:
+        """Whether cells, if any, are those of the coordinates that move, and of no others."""
+        return self.beside is None and not isinstance(self.voronoi, EmbeddedCells)
 
     def contains(self, rows: IntArray, moved: Array) -> Array:
         """Whether points, one per row, lie in the region of their row; computed in float64."""

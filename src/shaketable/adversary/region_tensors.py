@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from shaketable.adversary.embedded import EmbeddedCells
 from shaketable.adversary.region import TOLERANCE, Region
 from shaketable.adversary.voronoi import VoronoiCells
 from shaketable.core.norms import pnorm
@@ -226,8 +227,10 @@ class TensorVoronoi(Protocol):
         """
 
 
-def voronoi_on(voronoi: VoronoiCells, device: Any) -> TensorVoronoi:
+def voronoi_on(voronoi: VoronoiCells | EmbeddedCells, device: Any) -> TensorVoronoi:
     """Voronoi cells for tensors on a torch device, created once per device."""
+    if isinstance(voronoi, EmbeddedCells):
+        return HostVoronoi(voronoi)
     place = str(torch.device(device))
     if place not in voronoi.by_device:
         on_host = torch.device(device).type in {"cpu", "mps"}
@@ -243,7 +246,7 @@ class HostVoronoi:
     Computed by numpy: torch would wait for its threads, which costs more than the work.
     """
 
-    def __init__(self, voronoi: VoronoiCells) -> None:
+    def __init__(self, voronoi: VoronoiCells | EmbeddedCells) -> None:
         self.voronoi = voronoi
         self._crowded = voronoi.find_crowded()
 

@@ -120,7 +120,7 @@ def choose_attacks(classifier: Classifier, region: Region) -> list[Attack]:
     """
     d = region.x.shape[1]
     attacks: list[Attack] = [RandomSearch(200), RayBisection(1000, aim="first")]
-    if d <= 2 and region.p >= 1 and region.beside is None:
+    if d <= 2 and region.p >= 1 and region.has_plain_cells:
         attacks = [Cover(0.001 if d == 1 else 0.05)]
     elif classifier.device is not None:
         attacks = [PGD(20), APGD(50, loss="ce"), APGD(50, loss="dlr"), RandomSearch(50)]
@@ -130,7 +130,7 @@ def choose_attacks(classifier: Classifier, region: Region) -> list[Attack]:
 def _find_room(target: Target, region: Region) -> tuple[Array, bool]:
     """Whether each genuine-exact region holds a point, and whether the answers are exact."""
     every = np.arange(len(region.x))
-    if region.x.shape[1] <= 2 and region.beside is None:
+    if region.x.shape[1] <= 2 and region.has_plain_cells:
         return has_room(region, every), True
     found = np.zeros(len(every), bool)
     for i in range(ROOM_TRIES):

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from shaketable.adversary.embedded import EmbeddedCells
 from shaketable.adversary.one_nn import FittedOneNN, extract_one_nn
 from shaketable.adversary.proofs.registry import Prover, find_provers
 from shaketable.adversary.region import Constraint, Held, Region
@@ -27,6 +28,7 @@ from shaketable.evaluation.cells import Cell, Origin, make_points, measure_group
 from shaketable.evaluation.noise import Noise, choose_bounds
 from shaketable.evaluation.records import AS_GIVEN, Points
 from shaketable.models.classifier import Classifier, as_classifier
+from shaketable.models.embedding import PlacedEmbedding, as_embedding
 from shaketable.models.fitting import fit
 from shaketable.separations.opponents import check_moving, place_beside
 
@@ -53,6 +55,8 @@ class Attacked:
     """Class codes that the model gives the points as they are."""
     bounds: str
     seed: int
+    embedding: str = ""
+    """Embedding in which Voronoi cells are, and what identifies it; empty if there is none."""
     about_data: tuple[str, ...] = ()
     about_model: tuple[str, ...] = ()
 
@@ -81,6 +85,8 @@ class Target:
     """What can say of this model how far failures are away."""
     bounds: Bounds | None
     seed: int
+    embedding: PlacedEmbedding | None = None
+    """Map to vectors, whose distances make the Voronoi cells."""
 
     @classmethod
     def of(
@@ -96,6 +102,7 @@ class Target:
         split: bool = False,
         unscale: bool = False,
         points: int | None = None,
+        embedding: Any = None,
     ) -> Target:
         """Prepare a model and the points it is attacked at.
 
@@ -114,8 +121,14 @@ class Target:
             Attack a fitted model at the test part on which a model trained here would be attacked.
         points
             Attack only so many of these points, drawn with `seed`.
+        embedding
+            Map to vectors, whose distances make the Voronoi cells, as in `separation`.
         """
         data = as_dataset(data)
+        place = None
+        if embedding is not None:
+            scaled = unscale and data.scaling is not None
+            place = as_embedding(embedding).bind(data, unscale=scaled)
         check_moving(data)
         rows, model = _select_points(model, data, seed, refit=refit, own=own, split=split)
         rows = rows if points is None else rows[Sample(points, seed).choose(len(rows))]
@@ -126,7 +139,21 @@ class Target:
             classifier = replace(classifier, device=None)
         one_nn = extract_one_nn(model, features=data.features) if plain and not unscale else None
         provers = find_provers(model, data, unscale=unscale)
-        return cls(data, rows, classifier, one_nn, provers, choose_bounds(data, bounds), seed)
+        limits = choose_bounds(data, bounds)
+        return cls(data, rows, classifier, one_nn, provers, limits, seed, place)
+
+    def under(self, constraint: Constraint) -> Target:
+        """Return what this constraint needs of it: no embedding, or no proofs for other cells."""
+        if self.embedding is None:
+            return self
+        if constraint == "none":
+            return replace(self, embedding=None)
+        return replace(self, one_nn=None, provers=())
+
+    @property
+    def is_nameless(self) -> bool:
+        """Whether an embedding is a function without an ID, so that results must not be kept."""
+        return self.embedding is not None and self.embedding.identity is None
 
     @cached_property
     def points(self) -> Array:
@@ -167,9 +194,19 @@ class Target:
             codes=self.codes,
             bounds=str(self.bounds or "none"),
             seed=self.seed,
-            about_data=tuple(self.data.notes()),
+            embedding="" if self.embedding is None else self.embedding.title,
+            about_data=(*self.data.notes(), *self._note_cells()),
             about_model=tuple(self.classifier.notes),
         )
+
+    def _note_cells(self) -> list[str]:
+        if self.embedding is None:
+            return []
+        return [
+            f"Voronoi cells are those of the points embedded by {self.embedding.name}: a point "
+            "counts if its vector is closer to that of x than to any other. Epsilon and eps_min "
+            "are distances of the points themselves"
+        ]
 
     def evaluate_noise(
         self, p: float, ladder: Iterable[float], k: int, *, progress: bool = False
@@ -209,6 +246,10 @@ class Target:
         region = replace(region, bounds=self.bounds, held=held)
         if constraint == "none":
             return region
+        if self.embedding is not None:
+            embedded = EmbeddedCells.of(region, self.embedding, progress=progress)
+            embedded.refuse_clashes(self.y)
+            return replace(region, voronoi=embedded)
         device = fast_device(self.classifier)
         if self.data.table is not None:
             beside = place_beside(self.data, self.rows, p, reach)

@@ -465,7 +465,8 @@ def describe_avoidable(avoidable: Avoidable) -> str:
     a = avoidable.at
     where = f"({a.name}, epsilon {format_distance(a.epsilon)})"
     if avoidable.lost:
-        kept = f"which {norm_title(a.p)} 1-NN on the attacked points keeps"
+        inside = " in the embedding" if avoidable.embedded else ""
+        kept = f"which {norm_title(a.p)} 1-NN on the attacked points{inside} keeps"
         return f"{avoidable.lost} of {avoidable.of} correct answers lost, {kept} {where}"
     known = "proven" if a.proven else "which does not prove that none can be"
     return f"none of {avoidable.of} correct answers lost, {known} {where}"

@@ -102,7 +102,9 @@ class WorstCase(Displayed):
 
     @property
     def _setting(self) -> tuple[Any, ...]:
-        accuracies = {(c.constraint, tuple(a.epsilon for a in c)) for c in self.curves}
+        accuracies = {
+            (c.constraint, c.attacked.embedding, tuple(a.epsilon for a in c)) for c in self.curves
+        }
         first = self.curves[0].attacked
         return first.fingerprint, self.p, accuracies, first.rows.tobytes()
 
@@ -110,7 +112,7 @@ class WorstCase(Displayed):
     def notes(self) -> list[str]:
         """What a reader should know about data and models, one sentence per note."""
         attacked = {curve.model: curve.attacked for curve in self.curves}
-        notes = [*self.curves[0].attacked.about_data]
+        notes = [*dict.fromkeys(n for curve in self.curves for n in curve.attacked.about_data)]
         notes += name_notes((m, note) for m, a in attacked.items() for note in a.about_model)
         guessing: list[tuple[str, str]] = []
         for model, a in attacked.items():
@@ -204,7 +206,8 @@ class WorstCase(Displayed):
         if not genuine and last.epsilon == self.eps_min:
             right[curve.find_closest(last.epsilon)] = False
         lost = right[np.searchsorted(curve.attacked.rows, last.examples.rows)]
-        return [Avoidable(last, int(lost.sum()), int(right.sum()))]
+        embedding = curve.attacked.embedding
+        return [Avoidable(last, int(lost.sum()), int(right.sum()), bool(embedding))]
 
     def within(self, epsilon: float) -> bool:
         """Whether epsilon is at most eps_min.
@@ -449,6 +452,7 @@ def worst_case(
     split: bool = False,
     unscale: bool = False,
     points: int | None = None,
+    embedding: Any = None,
     store: str | Path | None = None,
     progress: bool = False,
 ) -> WorstCase:
@@ -471,6 +475,10 @@ def worst_case(
     random
         Number of noisy copies per point, for the accuracy under random noise of the same sizes,
         uniform in the ball, at the same points; 0 for none.
+    embedding
+        Map from points to vectors, as in `separation`: the genuine constraints then let a point
+        count if its vector is closer to that of x than to any other. The ball stays that of the
+        points. Results for a function are kept only if it has an ID (`models.Embedding`).
     bounds, seed, name, refit, own, split, unscale, points, store, progress
         As in `adversarial_curve`.
 
@@ -499,6 +507,11 @@ def worst_case(
         raise InputError(
             "epsilons must be given with genuine-exact, under which all distances are epsilon"
         )
+    if embedding is not None and set(kinds) == {"none"}:
+        raise InputError(
+            "embedding is for Voronoi cells, and the constraint none has none; add "
+            + either("--constraint genuine-max", "constraints='genuine-max'")
+        )
     check_whole("random", random, least=0)
     with Store(store) as results:
         needed = any(read_multiple(size) is not None for size in sizes)
@@ -516,6 +529,7 @@ def worst_case(
             split=split,
             unscale=unscale,
             points=points,
+            embedding=embedding,
         )
         curves = tuple(
             compute_curve(
@@ -533,7 +547,7 @@ def worst_case(
         noisy = target.evaluate_noise(p, ladder, random, progress=progress) if random else {}
         name = target.classifier.name
         found = WorstCase(data, p, eps_min, curves, {name: noisy} if noisy else {})
-        if not results.in_memory:
+        if not results.in_memory and not target.is_nameless:
             results.add_data(DataRecord.of(data))
             results.add_attacks(list_records(found))
     return found

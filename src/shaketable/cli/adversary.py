@@ -8,6 +8,7 @@ what is proven. With --agreement it attacks nothing and compares two models with
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shaketable.cli.flags import add_options
@@ -42,6 +43,7 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.adversary.worst_case import worst_case
     from shaketable.core.workers.tasks import use_cluster
     from shaketable.models.devices import find_device
+    from shaketable.models.embedding import load_embedding
     from shaketable.models.options import note_devices, run_model
 
     options: AdversaryOptions = args.options
@@ -54,6 +56,12 @@ def run(args: argparse.Namespace) -> int:
     plain = data.d == 2 and data.table is None
     if options.map is not None and (not plain or len(sources) > 1 or len(constraints) > 1):
         raise InputError("--map draws one model and one constraint on points of two features")
+    embedding, unkept = None, list[str]()
+    if options.embedding is not None:
+        embedding = load_embedding(options.embedding, trust=options.models.trust, data=data)
+        if options.store is not None and embedding.identity is None:
+            unkept.append(f"nothing is kept in {options.store}: functions have no identity")
+            options = replace(options, store=None)
     device, fit = options.models.device, options.models.fit
     place = options.cluster is None or device is not None  # devices of a cluster are not known
     models = {}
@@ -81,6 +89,7 @@ def run(args: argparse.Namespace) -> int:
                     split=split,
                     unscale=True,
                     points=options.dataset.points,
+                    embedding=embedding,
                     store=options.store,
                     progress=not options.quiet,
                 )
@@ -91,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
     command = _keep(options, worst)
     print_result(worst, json=options.json)
     devices = {name: find_device(model) for name, (model, _) in models.items()}
-    print_notes(note_devices(device, devices))
+    print_notes([*note_devices(device, devices), *unkept])
     _write(options, worst, command)
     return 0
 
@@ -126,6 +135,7 @@ def _compare_labels(options: AdversaryOptions) -> int:
 
     from shaketable.adversary.agreement import Agreements
     from shaketable.adversary.target import Target
+    from shaketable.models.embedding import load_embedding
     from shaketable.models.options import note_devices, run_model
     from shaketable.separations.one_nn import one_nn
 
@@ -134,7 +144,16 @@ def _compare_labels(options: AdversaryOptions) -> int:
     if len(models := options.models.named()) < 2:
         raise InputError("--model must name two models or more; repeat it for the second")
     data = options.dataset.load(seed=options.seed)
-    nearest = one_nn(data, norm=options.norm, seed=options.seed, progress=not options.quiet)
+    embedding = None
+    if options.embedding is not None:
+        embedding = load_embedding(options.embedding, trust=options.models.trust, data=data)
+    nearest = one_nn(
+        data,
+        norm=options.norm,
+        seed=options.seed,
+        embedding=embedding,
+        progress=not options.quiet,
+    )
     classes = np.array([*data.classes, "none"], dtype=object)  # code -1 is the last
     labels: dict[str, Any] = {}
     devices: dict[str, str | None] = {}
@@ -149,7 +168,7 @@ def _compare_labels(options: AdversaryOptions) -> int:
     found = Agreements(data, options.norm, nearest, labels, ties)
     print_result(found, json=options.json)
     if not options.json:
-        print_notes([*data.notes(), *note_devices(options.models.device, devices)])
+        print_notes([*nearest.notes, *note_devices(options.models.device, devices)])
     return 0
 
 

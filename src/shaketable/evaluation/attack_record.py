@@ -33,6 +33,8 @@ class AttackRecord:
     """Whether the data are a table of several kinds of columns."""
     bounds: str
     seed: int
+    embedding: str
+    """Embedding in which Voronoi cells are, and what identifies it; empty if there is none."""
     codes: IntArray
     """Class codes that the model gives the points as they are; -1 is none of the classes."""
     remains: IntArray

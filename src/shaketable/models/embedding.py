@@ -183,6 +183,11 @@ class PlacedEmbedding:
     """None if results must not be kept."""
     ask: Callable[[Any], Any]
 
+    @property
+    def title(self) -> str:
+        """Name, and what identifies it."""
+        return self.name if self.identity is None else f"{self.name} ({self.identity})"
+
     def __call__(self, rows: Array) -> Array:
         """Return one vector per row, in float32 or float64."""
         with guard_foreign(f"embedding {self.name} failed: {{error}}; correct it", ModelError):

@@ -240,10 +240,10 @@ def has_room(region: Region, rows: IntArray) -> Array:
 def require_few_dimensions(region: Region) -> None:
     """Refuse regions of more than two dimensions, or with p below 1."""
     d = region.x.shape[1]
-    if region.beside is not None:
+    if not region.has_plain_cells:
         raise InputError(
-            "a cover is for cells of points that move in all their columns, got those of a table; "
-            "use random or rays"
+            "a cover is for cells of points that move in all their columns, got those of a table "
+            "or of an embedding; use random or rays"
         )
     if d > 2:
         raise InputError(f"covers are for 1 or 2 dimensions, got {d}; use random search")
