@@ -26,6 +26,7 @@ LINKS: Mapping[str, Mapping[str, str]] = {
     "separation": {
         "what separation and eps_min are": "measures/separation",
         "1-NN": "measures/one-nn",
+        "distances in an embedding": "howto/embedding",
         "kinds of data": "reference/data",
     },
     "evaluate": {

@@ -189,6 +189,7 @@ def test_results_are_kept_by_the_identity_of_the_embedding(tmp_path):
     data, file = make_data(), tmp_path / "r.db"
     model = KNeighborsClassifier(5).fit(data.x, data.labels)
     options = {"constraints": "genuine-max", "store": file, "points": 20}
+    options["attacks"] = "random(queries=100)"
     calls = []
 
     def counted(x):

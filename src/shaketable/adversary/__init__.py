@@ -4,7 +4,8 @@ An adversary may move a point within its *region* (`region`): the ball of radius
 range and, for genuine accuracy, the points that are closer to it than to any other evaluated point,
 its Voronoi cell (`voronoi`). Only points within twice the distance can be closer, so short lists of
 neighbours are enough for an exact test. Cells are star-shaped, so a point that leaves its cell is
-pulled back along the ray to its centre.
+pulled back along the ray to its centre. Cells may be those of vectors that an embedding gives
+(`embedded`); the ball stays that of the points.
 
 All *attacks* (`attacks`) follow one protocol and run one after the other, each on the points that
 still withstand (`rounds`). What an attack finds is confirmed: rounded to the numbers that the model

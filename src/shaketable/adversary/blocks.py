@@ -99,7 +99,7 @@ class _Block:
             repr((region.p, region.epsilon, region.constraint, region.bounds)),
             self.rows.astype("<i8").tobytes(),
             int(region.labels is None),
-            *([] if target.embedding is None else [str(target.embedding.identity)]),
+            str(target.embedding and target.embedding.identity),
         )
         return f"{digest(*setting):016x}{digest('second half', *setting):016x}"
 

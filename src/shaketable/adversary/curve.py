@@ -180,17 +180,17 @@ class Curve:
 
     def json(self) -> CurveJson:
         """Curve as a JSON object; accuracies are percentages."""
-        where = self.attacked.embedding
-        named: dict[str, Any] = {"embedding": where} if where else {}
-        return {  # type: ignore[typeddict-item]  # what is named is one of its keys
+        found: CurveJson = {
             "model": self.model,
             "data": self.attacked.data,
             "measure": self.title,
-            **named,
             "clean": 100 * self.clean,
             "area": self.area,
             "points": [a.json() for a in self.accuracies],
         }
+        if self.attacked.embedding:
+            found["embedding"] = self.attacked.embedding
+        return found
 
 
 def adversarial_accuracy(

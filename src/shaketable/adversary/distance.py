@@ -24,6 +24,7 @@ def distance(
     refit: bool = False,
     own: bool = False,
     points: int | None = None,
+    embedding: Any = None,
     store: str | Path | None = None,
     progress: bool = False,
 ) -> Distances:
@@ -48,7 +49,7 @@ def distance(
         ``none``: within the value range. ``genuine-max``: within the point's Voronoi cell.
     attacks
         Searches for failures, as in `worst_case`; by default those that suit the model.
-    bounds, seed, name, refit, own, points, store, progress
+    bounds, seed, name, refit, own, points, embedding, store, progress
         As in `worst_case`.
 
     Returns
@@ -77,6 +78,7 @@ def distance(
         refit=refit,
         own=own,
         points=points,
+        embedding=embedding,
         store=store,
         progress=progress,
     )

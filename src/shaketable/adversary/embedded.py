@@ -7,8 +7,9 @@ distances of vectors. Such a cell need be neither convex nor star-shaped.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -99,6 +100,15 @@ class EmbeddedCells:
     def _round(self, rows: IntArray, moved: FloatArray) -> FloatArray:
         rounded = self.ball.extract(self.ball.round_for_model(rows, moved))
         return rounded.astype(np.float64)
+
+
+def check_use(embedding: Any, constraints: Iterable[str]) -> None:
+    """Raise `InputError` for an embedding that no constraint needs."""
+    if embedding is not None and set(constraints) == {"none"}:
+        raise InputError(
+            "embedding is for Voronoi cells, and the constraint none has none; add "
+            + either("--constraint genuine-max", "constraints='genuine-max'")
+        )
 
 
 def _embed(ball: Region, embedding: PlacedEmbedding, rows: IntArray, moved: Array) -> FloatArray:

@@ -18,6 +18,7 @@ from shaketable.adversary.attacks.registry import Attacks
 from shaketable.adversary.avoidable import Avoidable, WorstCaseJson
 from shaketable.adversary.curve import Curve, compute_curve
 from shaketable.adversary.distances import Distances
+from shaketable.adversary.embedded import check_use
 from shaketable.adversary.kept import list_records
 from shaketable.adversary.region import Constraint
 from shaketable.adversary.target import Draws, Target
@@ -206,8 +207,7 @@ class WorstCase(Displayed):
         if not genuine and last.epsilon == self.eps_min:
             right[curve.find_closest(last.epsilon)] = False
         lost = right[np.searchsorted(curve.attacked.rows, last.examples.rows)]
-        embedding = curve.attacked.embedding
-        return [Avoidable(last, int(lost.sum()), int(right.sum()), bool(embedding))]
+        return [Avoidable(last, int(lost.sum()), int(right.sum()), bool(curve.attacked.embedding))]
 
     def within(self, epsilon: float) -> bool:
         """Whether epsilon is at most eps_min.
@@ -476,9 +476,8 @@ def worst_case(
         Number of noisy copies per point, for the accuracy under random noise of the same sizes,
         uniform in the ball, at the same points; 0 for none.
     embedding
-        Map from points to vectors, as in `separation`: the genuine constraints then let a point
-        count if its vector is closer to that of x than to any other. The ball stays that of the
-        points. Results for a function are kept only if it has an ID (`models.Embedding`).
+        Map to vectors, as in `separation`: Voronoi cells are then those of the vectors; the ball is
+        that of the points. A function is kept only with an ID (`models.Embedding`).
     bounds, seed, name, refit, own, split, unscale, points, store, progress
         As in `adversarial_curve`.
 
@@ -507,11 +506,7 @@ def worst_case(
         raise InputError(
             "epsilons must be given with genuine-exact, under which all distances are epsilon"
         )
-    if embedding is not None and set(kinds) == {"none"}:
-        raise InputError(
-            "embedding is for Voronoi cells, and the constraint none has none; add "
-            + either("--constraint genuine-max", "constraints='genuine-max'")
-        )
+    check_use(embedding, kinds)
     check_whole("random", random, least=0)
     with Store(store) as results:
         needed = any(read_multiple(size) is not None for size in sizes)
