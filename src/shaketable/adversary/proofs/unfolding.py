@@ -8,7 +8,7 @@ checked on rows of the data.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -109,8 +109,7 @@ def unfold(model: Any, data: Dataset, unscale: bool) -> Unfolded | None:
         return None
     known_codes = [classifier.codes.get(label, -1) for label in np.asarray(classes).tolist()]
     rows = data.rows(np.unique(np.linspace(0, data.n - 1, _CHECKED).astype(int)))
-    grain = max(float(np.finfo(t).eps) for t in _list_types(classifier, rows))
-    grain = max(grain, _WHOLE_SHARE if blur.any() else 0.0)
+    grain = max(_find_grain(classifier, steps, rows), _WHOLE_SHARE if blur.any() else 0.0)
     found = Unfolded(
         estimator, np.array(known_codes), *flow, grain, blur, classifier, tuple(steps)
     )
@@ -222,13 +221,17 @@ def _find_blur(data: Dataset, moved: Array, flow: _Flow) -> FloatArray:
     return np.where(kinds == "integer", _WHOLE / np.minimum(scale, 1), 0.0)
 
 
-def _list_types(classifier: Classifier, rows: Array) -> list[Any]:
-    """Types of numbers on the way to the estimator."""
-    x = _arrange(classifier, rows)
-    types = [t for t in getattr(x, "dtypes", [getattr(x, "dtype", None)])]
-    kept = [getattr(t, "numpy_dtype", t) for t in types]
-    single = any(getattr(t, "kind", "") == "f" and t.itemsize < 8 for t in kept)
-    return [rows.dtype, np.dtype(np.float32 if single else np.float64)]
+def _find_grain(classifier: Classifier, steps: Sequence[Any], rows: Array) -> float:
+    """Machine epsilon of the coarsest numbers between these rows and the estimator."""
+    x: Any = rows
+    grain = float(np.finfo(x.dtype).eps)
+    for change in (*_reach_estimator(classifier.answer)[1], *(step.transform for step in steps)):
+        x = change(x)
+        types = x.dtypes if hasattr(x, "columns") else [x.dtype]
+        known = [getattr(t, "numpy_dtype", t) for t in types]
+        floats = [t for t in known if getattr(t, "kind", "") == "f"]
+        grain = max(grain, *(float(np.finfo(t).eps) for t in floats), 0.0)
+    return grain
 
 
 def _list_steps(model: Any) -> tuple[list[Any], Any]:
