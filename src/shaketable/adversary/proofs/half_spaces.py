@@ -88,3 +88,52 @@ def _fill_together(gain: FloatArray, room: FloatArray, need: FloatArray, p: floa
     steps = np.minimum(np.maximum(time, 0.0)[:, None] * speed, room)
     steps[~enough.any(axis=1)] = np.nan
     return steps
+
+
+_HALVINGS = 60
+_OFF = 1e-6  # share of a grid's step by which values may lie off the grid
+
+
+def find_least_cube(
+    gain: FloatArray, room: FloatArray, need: FloatArray, grid: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Do the same in the maximum norm where some columns change in whole steps of a grid.
+
+    The norm is found by bisection: nothing at a smaller distance gains enough.
+
+    Parameters
+    ----------
+    gain, room, need
+        As in `find_least_steps`.
+    grid
+        Step of every column, (d,); 0 where it may change by anything.
+
+    Examples
+    --------
+    >>> gain, room = np.array([[3.0, 1.0]]), np.full((1, 2), np.inf)
+    >>> steps, norms = find_least_cube(gain, room, np.array([5.0]), np.array([1.0, 0.0]))
+    >>> steps.round(5), norms.round(5)
+    (array([[1., 2.]]), array([2.]))
+    """
+    room, stepped = np.where(gain > 0, room, 0.0), grid > 0
+    step = np.where(stepped, grid, 1.0)
+
+    def reach(size: FloatArray) -> FloatArray:
+        part = np.minimum(size[:, None], room)
+        return np.where(stepped, np.floor(part / step + _OFF) * step, part)
+
+    _, low = find_least_steps(gain, room, need, math.inf)
+    high = low + grid.max(initial=0.0)  # there, every column has gone as far as without a grid
+    known = np.isfinite(low)
+    low, high = np.where(known, low, 0.0), np.where(known, high, 0.0)
+    gains = (gain * reach(high)).sum(axis=1)
+    known &= gains >= need
+    least = low.copy()
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        enough = (gain * reach(middle)).sum(axis=1) >= need
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    at_once = (gain * reach(least)).sum(axis=1) >= need
+    high = np.where(at_once, least, high)
+    low = np.where(at_once, least, low)
+    return np.where(known[:, None], reach(high), 0.0), np.where(known, low, math.inf)

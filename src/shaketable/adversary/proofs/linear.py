@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from shaketable.adversary.attacks.registry import AttackResult
-from shaketable.adversary.proofs.half_spaces import find_least_steps
+from shaketable.adversary.proofs.half_spaces import find_least_cube, find_least_steps
 from shaketable.adversary.proofs.registry import PROVERS, Prover, confirm_nearest
 from shaketable.adversary.proofs.unfolding import Unfolded, unfold
 from shaketable.adversary.region import TOLERANCE, Region
@@ -136,30 +136,51 @@ class LinearDistance:
         lows = np.full((len(codes), len(rows)), math.inf)
         steps = np.zeros((len(codes), *origin.shape))
         share = 2 * (share + grain)
+        find = _choose_search(region)
         for j in range(len(codes)):
             gain = self._gradients[j] - self._gradients[own]
             room = np.where(gain > 0, ends[1] - origin, origin - ends[0])
             need = values[every, own] - values[:, j]
-            step, distance = find_least_steps(np.abs(gain), room, np.maximum(need, 0), region.p)
+            step, distance = find(np.abs(gain), room, np.maximum(need, 0))
             steps[j] = np.sign(gain) * step
             blurred = share * (self._sizes[j] + self._sizes[own])
             room = np.where(np.abs(gain) > blurred, room, np.maximum(*_reach(origin, ends)))
             surely = need - errors[:, j] - errors[every, own] - share * np.abs(need)
-            _, least = find_least_steps(
-                np.abs(gain) + blurred, room, np.maximum(surely, 0), region.p
-            )
+            _, least = find(np.abs(gain) + blurred, room, np.maximum(surely, 0))
             other = own != j
             distances[j, other], lows[j, other] = distance[other], least[other]
         low = lows.min(axis=0) * (1 - 8 * (origin.shape[1] + 8) * _EPS)
         low[own < 0], distances[:, own < 0], steps[:, own < 0] = 0.0, 0.0, 0.0
 
+        grid = _find_grid(region)
+
         def points(classes: IntArray, places: IntArray) -> FloatArray:
-            return origin[places] + steps[classes[places], places]
+            step = steps[classes[places], places]
+            with np.errstate(divide="ignore", invalid="ignore"):  # whole steps, away from the point
+                whole = np.sign(step) * np.ceil(np.abs(step) / grid - 1e-6) * grid
+            return origin[places] + np.where(grid > 0, whole, step)
 
         return low, distances, points
 
 
 _LEAST_P = 1.05  # between it and 1, powers of weights overflow
+
+
+def _find_grid(region: Region) -> FloatArray:
+    """Step in which each column changes, (d,); 0 for any."""
+    if region.held is None:
+        return np.zeros(region.x.shape[1])
+    return np.array([column.step for column in region.held.schema.columns])
+
+
+def _choose_search(
+    region: Region,
+) -> Callable[[FloatArray, FloatArray, FloatArray], tuple[FloatArray, FloatArray]]:
+    """Return what finds least steps: in the maximum norm it knows the steps of columns."""
+    grid = _find_grid(region)
+    if math.isinf(region.p) and grid.any():
+        return partial(find_least_cube, grid=grid)
+    return partial(find_least_steps, p=region.p)
 
 
 def _reach(origin: FloatArray, ends: tuple[FloatArray, FloatArray]) -> tuple[Array, Array]:
@@ -211,6 +232,15 @@ def _read_counts(estimator: Any) -> Scores:
     return _make_scores(estimator.feature_log_prob_, offsets)
 
 
+def _read_marks(estimator: Any) -> Scores | None:
+    """Bernoulli naive Bayes of features as they are; with a threshold it is no linear model."""
+    if estimator.binarize is not None:
+        return None
+    absent = np.log(1 - np.exp(estimator.feature_log_prob_))
+    weights, offsets = estimator.feature_log_prob_ - absent, estimator.class_log_prior_
+    return _make_scores(weights, offsets + absent.sum(axis=1))
+
+
 def _read_machine(estimator: Any) -> Scores | None:
     """A support vector machine of two classes with a linear kernel."""
     if estimator.kernel != "linear" or len(estimator.classes_) != 2 or estimator._sparse:
@@ -231,6 +261,7 @@ _READERS: Mapping[str, Callable[[Any], Scores | None]] = {
     "RidgeClassifier": _read_linear,
     "RidgeClassifierCV": _read_linear,
     "LinearDiscriminantAnalysis": _read_linear,
+    "BernoulliNB": _read_marks,
     "MultinomialNB": _read_counts,
     "ComplementNB": _read_counts,
     "SVC": _read_machine,

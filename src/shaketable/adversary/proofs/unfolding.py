@@ -380,4 +380,5 @@ def _holds(found: Unfolded, rows: Array, moved: Array) -> bool:
     expected = np.where(found.source < 0, 0.0, step[:, found.source] * found.scale)
     size = np.abs(before) + np.abs(expected) + np.abs(found.scale) * size[found.source]
     off = np.abs(after - before - expected) > 64 * found.grain * (size + found.size)
-    return bool(not off.any() and np.isfinite(before).all() and np.isfinite(after).all())
+    same = np.array_equal(np.isnan(before), np.isnan(after)) and not np.isinf(after).any()
+    return bool(same and not off.any())  # what is missing stays so
