@@ -264,7 +264,10 @@ def write(name: str, chart: drawing.Chart) -> None:
 
 
 def shorten(name: str) -> None:
-    """Round the numbers of a picture, not of its texts, to one decimal, and leave out what only scripts could read."""
+    """Round the numbers of a picture, but not those in its texts, to one decimal.
+
+    What only scripts could read is left out.
+    """
     path = HERE / name
     text = path.read_text(encoding="utf-8")
     text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"(\.\d)\d+", r"\1", tag[0]), text)
