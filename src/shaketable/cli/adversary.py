@@ -26,7 +26,7 @@ EXAMPLES = """\
   shaketable adversary --model rf --data bands --eps 0.02 --constraint none \\
       --constraint genuine-max --random 10 -o curve.svg
   shaketable adversary --agreement neither --model rf --model svm --data bands"""
-SCHEMA = "shaketable.adversary.worst_case:AdversaryJson"
+SCHEMA = "shaketable.adversary.avoidable:AdversaryJson"
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -47,8 +47,6 @@ def run(args: argparse.Namespace) -> int:
     options: AdversaryOptions = args.options
     if options.agreement is not None:
         return _compare_labels(options)
-    if not options.eps:
-        raise InputError("--eps must say how far the adversary may go, such as eps_min; add it")
     sources = options.models.named()
     attacks = [parse_attack(spec) for spec in options.attack] or None
     constraints: Any = options.constraint or ("none",)
@@ -70,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
                 part = worst_case(
                     model,
                     data,
-                    options.eps,
+                    options.eps or None,
                     norm=options.norm,
                     constraints=constraints,
                     attacks=attacks,
