@@ -126,6 +126,7 @@ def _compare_labels(options: AdversaryOptions) -> int:
 
     from shaketable.adversary.agreement import Agreements
     from shaketable.adversary.target import Target
+    from shaketable.findings.errata.errata import note_errata
     from shaketable.models.options import note_devices, run_model
     from shaketable.separations.one_nn import one_nn
 
@@ -149,7 +150,8 @@ def _compare_labels(options: AdversaryOptions) -> int:
     found = Agreements(data, options.norm, nearest, labels, ties)
     print_result(found, json=options.json)
     if not options.json:
-        print_notes([*data.notes(), *note_devices(options.models.device, devices)])
+        notes = [*data.notes(), *note_devices(options.models.device, devices)]
+        print_notes([*notes, *note_errata(found.errata)])
     return 0
 
 
