@@ -18,6 +18,7 @@ from shaketable.adversary.attacks.registry import Attacks
 from shaketable.adversary.curve import Curve, CurveJson, compute_curve
 from shaketable.adversary.kept import list_records
 from shaketable.adversary.region import Constraint
+from shaketable.adversary.smoothing.numbers import AllCertificatesJson
 from shaketable.adversary.target import Draws, Target
 from shaketable.core.checks import check_whole, unknown_name
 from shaketable.core.errors import InputError, UndefinedError, either
@@ -98,7 +99,9 @@ class WorstCaseJson(TypedDict):
 
 
 AdversaryJson: TypeAlias = Annotated[
-    Annotated[WorstCaseJson, "Of attacks."] | Annotated[AgreementsJson, "With --agreement."],
+    Annotated[WorstCaseJson, "Of attacks."]
+    | Annotated[AgreementsJson, "With --agreement."]
+    | Annotated[AllCertificatesJson, "With --smooth."],
     "Result of adversary",
 ]
 

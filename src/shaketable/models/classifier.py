@@ -438,9 +438,7 @@ def _make_answer(
     elif hasattr(model, "predict"):
         answer = model.predict
     elif isinstance(model, Derived):
-        raise InputError(
-            f"model {name} must not be adapted as a whole; adapt the model inside"
-        )
+        raise InputError(f"model {name} must not be adapted as a whole; adapt the model inside")
     else:
         raise InputError(
             f"model must be an estimator or a callable, got {type(model).__name__}; "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -126,6 +127,12 @@ class Smoothed(Derived):
             "confidence", self.confidence, "be at least 0.5 and below 1", low=0.5, high=1 - 1e-15
         )
         object.__setattr__(self, "confidence", confidence)
+        least = math.floor(-math.log2(1 - confidence)) + 1  # the bound must exceed one half
+        if self.draws < least:
+            raise InputError(
+                f"draws must be at least {least} to certify anything at confidence "
+                f"{confidence:g}, got {self.draws}; take more"
+            )
 
     @property
     def title(self) -> str:  # type: ignore[override]  # it follows from sigma

@@ -125,7 +125,7 @@ class Certificates(Displayed):
     True
     >>> sorted(found.json())[:3], type(found.draw()).__name__
     (['abstained', 'accuracy', 'any_wrong'], '_LayerChart')
-    >>> found.attack("rays(queries=40)").refuted[1].left.value
+    >>> found.attack("rays(queries=50)").refuted[1].left.value
     0.6666666666666666
     """
 
@@ -169,9 +169,7 @@ class Certificates(Displayed):
 
     @cached_property
     def _upper(self) -> FloatArray:
-        return intervals.point_error_upper_bound(
-            self.hits, self.draws, confidence=self.confidence
-        )
+        return intervals.point_error_upper_bound(self.hits, self.draws, confidence=self.confidence)
 
     @cached_property
     def abstained(self) -> BoolArray:
@@ -180,7 +178,7 @@ class Certificates(Displayed):
 
     @cached_property
     def radius(self) -> FloatArray:
-        r"""Radius in L2 within which the answer stays: :math:`\sigma \Phi^{-1}(p)`; 0: abstained."""
+        r"""Radius in L2, :math:`\sigma \Phi^{-1}(p)`, of every point; 0 where it abstains."""
         radius = -self.sigma * special.ndtri(np.minimum(self._upper, 0.5))  # exact near p = 1
         return np.asarray(np.where(self.abstained, 0.0, radius))
 
@@ -209,7 +207,8 @@ class Certificates(Displayed):
         >>> found.radii("inf") / found.radius
         array([0.5, 0.5])
         """
-        return self.radius * self.d ** min(0.0, 1 / as_p(norm) - 0.5)
+        share = float(self.d ** min(0.0, 1 / as_p(norm) - 0.5))
+        return share * self.radius
 
     def certified(self, epsilon: float, norm: str | float | None = None) -> Estimate:
         """Share of points that are labelled correctly and certified beyond epsilon.
@@ -251,7 +250,9 @@ class Certificates(Displayed):
         """
         radii = np.where(self.attacked.right, self.radii(self.p if norm is None else norm), 0.0)
         sizes = self.epsilons if epsilons is None else epsilons
-        checked = [check_real("epsilon", e, "be finite, 0 or more", low=0, high=HUGE) for e in sizes]
+        checked = [
+            check_real("epsilon", e, "be finite, 0 or more", low=0, high=HUGE) for e in sizes
+        ]
         return [intervals.proportion(int((radii > e).sum()), self.n) for e in checked]
 
     @cached_property
@@ -305,7 +306,14 @@ class Certificates(Displayed):
         if self.target is None:
             raise InputError("attacks need the model, and these certificates have none")
         sizes = sorted({*(self.epsilons if epsilons is None else epsilons)})
-        found = refute(self.target, sizes, self.p, self.draws, self.confidence, attacks)
+        found = refute(
+            self.target,
+            sizes,
+            p=self.p,
+            draws=self.draws,
+            confidence=self.confidence,
+            attacks=attacks,
+        )
         return replace(self, refuted=tuple(found))
 
     @cached_property

@@ -30,6 +30,7 @@ _COPIES = 1 << 19
 def refute(
     target: Target,
     epsilons: Sequence[float],
+    *,
     p: float,
     draws: int,
     confidence: float,
@@ -75,9 +76,7 @@ def choose_candidates(
     return np.concatenate([wrong, rows]), np.concatenate([target.points[wrong], moved])
 
 
-def are_wrong(
-    target: Target, rows: IntArray, points: Array, draws: int, level: float
-) -> BoolArray:
+def are_wrong(target: Target, rows: IntArray, points: Array, draws: int, level: float) -> BoolArray:
     """Whether it is shown that the smoothed model answers wrongly at points.
 
     If its answer were right, the right class would be at least as probable as any other. Of the

@@ -116,10 +116,11 @@ def _describe_attack(found: Certificates) -> list[str]:
 def _describe_guarantee(found: Certificates) -> list[str]:
     """Say what is proven, with which probability, and in which norms."""
     alpha = 1 - found.confidence
+    wrong = f"at most {found.most_wrong} of the {found.n} are" if found.most_wrong else "none is"
     return [
-        f"each certificate is wrong with a probability of at most {alpha:.3g}; with 95 % confidence "
-        f"at most {found.most_wrong} of the {found.n} are, and the probability that any is wrong "
-        f"is at most {found.any_wrong:.2g}",
+        f"each certificate is wrong with a probability of at most {alpha:.3g}; with 95 % "
+        f"confidence {wrong}, and the probability that any is wrong is at most "
+        f"{found.any_wrong:.2g}",
         f"on new points, the accuracy of the smoothed model at its worst points is at least the "
         f"lower end of the interval less {alpha:.3g}",
         f"radii are in L2; in L1 they hold as they are, as no L2 norm exceeds the L1 norm, and in "
