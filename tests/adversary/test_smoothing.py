@@ -108,7 +108,7 @@ def test_attacks_refute_only_what_a_linear_model_gets_wrong(p):
     for at in found.refuted:
         assert (distance[at.points] <= at.epsilon).all()
         assert at.attacks == ("rays(queries=150)",)
-    assert at.points.sum() > 0.7 * (distance <= 0.6).sum()
+    assert at.points.sum() > 0.6 * (distance <= 0.6).sum()
 
 
 def test_a_wrong_vote_alone_refutes_nothing():
