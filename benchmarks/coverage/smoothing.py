@@ -4,9 +4,9 @@ Result: the share of wrong certificates stays below what is stated, and close to
 model; no certified point is refuted by an attack (results/smoothing.md).
 
 The smoothed model of a half-space is the half-space itself, so its true radius at a point is the
-distance to the hyperplane. Three intervals on a line have probabilities in closed form. For
-forests and a support vector machine there is no truth; there attacks on the same smoothed model must leave at least
-what is certified, at every point.
+distance to the hyperplane. Three intervals on a line have probabilities in closed form. For forests
+and a support vector machine there is no truth; there attacks on the same smoothed model must leave
+at least what is certified, at every point.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from shaketable.adversary.smoothing.model import smoothed
 from shaketable.adversary.smoothing.numbers import Certificates
@@ -92,10 +92,10 @@ def measure_thirds(draws: int, confidence: float) -> str:
     start = time.process_time()
     found = smoothed(thirds, sigma, draws=draws, confidence=confidence).certify((x, thirds(x)))
     cpu = (time.process_time() - start) / POINTS
-    below = stats.norm.cdf(np.array([[0.0, 1.0]]), x, sigma)
+    below = special.ndtr((np.array([[0.0, 1.0]]) - x) / sigma)
     exact = np.column_stack([below[:, 0], below[:, 1] - below[:, 0], 1 - below[:, 1]])
     p = exact[np.arange(POINTS), found.codes]
-    true = np.maximum(0, sigma * stats.norm.ppf(p))
+    true = np.maximum(0, sigma * special.ndtri(p))
     reachable = np.minimum(true, found.largest)
     return (
         f"| three intervals, probability of the class | {draws:,} | {100 - 100 * confidence:g} | "

@@ -198,7 +198,9 @@ def _certify(options: AdversaryOptions, sigma: float) -> int:
                 store=options.store,
                 progress=not options.quiet,
             )
-            certified.append(found.attack(attacks) if attacks else found)
+            if attacks:
+                found = found.attack(attacks, store=options.store, progress=not options.quiet)
+            certified.append(found)
     every = AllCertificates(tuple(certified))
     print_result(every, json=options.json)
     print_notes(note_devices(options.models.device, devices))

@@ -55,8 +55,11 @@ class Derived(ABC):
 
     model: Any
     """The other model; it may still have to be fitted."""
-    title: str
-    """What it makes of the other model; its name is that of the other with this."""
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What it makes of the other model; its name is that of the other with this."""
 
     @abstractmethod
     def classify(self, inner: Classifier, data: Dataset) -> Classifier:

@@ -14,7 +14,7 @@ from shaketable.views.drawing import HEIGHT, Chart, Row, make_tooltip
 from shaketable.views.text import to_one_line
 
 _STEPS = 200
-"""Sizes at which the line is drawn at most."""
+"""Sizes at which the line is drawn; between two of them it has the lower value."""
 
 _VALUE = {"value": "accuracy, %", "low": "95 % interval from, %", "high": "to, %"}
 
@@ -47,8 +47,8 @@ def certified_chart(found: Sequence[Certificates]) -> Chart:
     y, low = (alt.Y(f"{name}:Q", title=title, scale=scale) for name in ("value", "low"))
     base = drawing.make_chart(lines).encode(x=x, color=colour, tooltip=tooltip)
     layers: list[Chart] = [
-        base.mark_area(opacity=0.15, interpolate="step-after").encode(low, alt.Y2("high:Q")),
-        base.mark_line(interpolate="step-after").encode(y),
+        base.mark_area(opacity=0.15, interpolate="step-before").encode(low, alt.Y2("high:Q")),
+        base.mark_line(interpolate="step-before").encode(y),
     ]
     if points:
         dots = drawing.make_chart(points).encode(x=x, color=colour, tooltip=tooltip)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from shaketable.core.checks import HUGE, MOST_COPIES, TINY, check_real, check_whole
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.core.keys import SCHEME, digest, row_keys
 from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
 from shaketable.corruptions.corruption import Corruption
@@ -116,7 +116,8 @@ class Smoothed(Derived):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        sigma = check_real("sigma", self.sigma, "be positive and finite", low=TINY, high=HUGE)
+        name = either("--smooth", "sigma")
+        sigma = check_real(name, self.sigma, "be positive and finite", low=TINY, high=HUGE)
         object.__setattr__(self, "sigma", sigma)
         for name, least in (("draws", 1), ("select", 1), ("seed", 0)):
             value = check_whole(name, getattr(self, name), least=least)
@@ -130,12 +131,12 @@ class Smoothed(Derived):
         least = math.floor(-math.log2(1 - confidence)) + 1  # the bound must exceed one half
         if self.draws < least:
             raise InputError(
-                f"draws must be at least {least} to certify anything at confidence "
-                f"{confidence:g}, got {self.draws}; take more"
+                f"{either('--smooth-draws', 'draws')} must be at least {least} to certify anything "
+                f"at confidence {confidence:g}, got {self.draws}; take more"
             )
 
     @property
-    def title(self) -> str:  # type: ignore[override]  # it follows from sigma
+    def title(self) -> str:
         """What it makes of the model inside."""
         return f"smoothed {self.sigma:g}"
 

@@ -19,6 +19,7 @@ from shaketable.core.norms import NormJson, as_p, norm_title, norm_to_json
 from shaketable.core.schemas import NotesJson
 from shaketable.core.types import BoolArray, FloatArray, IntArray
 from shaketable.data.dataset import LabelJson
+from shaketable.evaluation.store import Store
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate, EstimateJson
 from shaketable.views.blocks import Block
@@ -26,6 +27,8 @@ from shaketable.views.terminal import Displayed, print_notes
 from shaketable.views.text import name_notes
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from shaketable.views.drawing import Chart
 
 
@@ -281,7 +284,12 @@ class Certificates(Displayed):
         return int(binom.ppf(0.95, self.n, 1 - self.confidence))
 
     def attack(
-        self, attacks: Attacks = None, epsilons: Iterable[float] | None = None
+        self,
+        attacks: Attacks = None,
+        epsilons: Iterable[float] | None = None,
+        *,
+        store: str | Path | None = None,
+        progress: bool = False,
     ) -> Certificates:
         """Attack the same smoothed model, and keep only what noise drawn anew confirms.
 
@@ -295,6 +303,8 @@ class Certificates(Displayed):
             As in `adversarial_accuracy`; by default few queries, each of which is a vote.
         epsilons
             Sizes, in the norm of the tables; by default those of the tables.
+        store, progress
+            As in `adversarial_curve`.
 
         Returns
         -------
@@ -306,15 +316,18 @@ class Certificates(Displayed):
         if self.target is None:
             raise InputError("attacks need the model, and these certificates have none")
         sizes = sorted({*(self.epsilons if epsilons is None else epsilons)})
-        found = refute(
-            self.target,
-            sizes,
-            p=self.p,
-            draws=self.draws,
-            confidence=self.confidence,
-            attacks=attacks,
-        )
-        return replace(self, refuted=tuple(found))
+        with Store(store) as results:
+            found = refute(
+                self.target,
+                sizes,
+                p=self.p,
+                draws=self.draws,
+                confidence=self.confidence,
+                attacks=attacks,
+                keep=None if results.in_memory else results,
+                progress=progress,
+            )
+            return replace(self, refuted=tuple(found))
 
     @cached_property
     def notes(self) -> list[str]:

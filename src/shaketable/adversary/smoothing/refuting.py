@@ -16,6 +16,7 @@ from shaketable.adversary.region import Region
 from shaketable.adversary.smoothing.model import Vote
 from shaketable.adversary.smoothing.numbers import Refuted
 from shaketable.adversary.target import Target
+from shaketable.core.arrays import Parts
 from shaketable.core.keys import SCHEME, digest, row_keys
 from shaketable.core.norms import pnorm
 from shaketable.core.types import Array, BoolArray, FloatArray, IntArray
@@ -35,10 +36,12 @@ def refute(
     draws: int,
     confidence: float,
     attacks: Attacks,
+    keep: Parts | None = None,
+    progress: bool = False,
 ) -> Iterator[Refuted]:
     """Yield what is refuted at every epsilon, the smallest first; see `Certificates.attack`."""
     attacks = attacks or [RandomSearch(_QUERIES // 4), RayBisection(_QUERIES)]
-    curve = compute_curve(target, epsilons, norm=p, attacks=attacks)
+    curve = compute_curve(target, epsilons, norm=p, attacks=attacks, keep=keep, progress=progress)
     base = target.make_region(p, max(epsilons), "none")
     refuted = np.zeros(len(target.y), bool)
     level = (1 - confidence) / len(epsilons)

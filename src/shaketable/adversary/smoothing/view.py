@@ -36,7 +36,7 @@ _CHART = (
 )
 _ATTACKED = (
     "left by attacks counts points at which no wrong answer of the smoothed model is shown. Its "
-    "accuracy at the worst points lies between the two columns"
+    "accuracy at the worst points lies between the two columns, with the confidence below"
 )
 
 
