@@ -216,6 +216,8 @@ def test_noisy_points_are_clipped_as_a_part_of_the_model(bounds, clipped):
     low, high = min(s[0] for s in seen), max(s[1] for s in seen)
     assert bool(low >= 0 and high <= 1) is clipped
     assert ("as a part of the model" in str(found.blocks())) is clipped
+    truncated = certify(watched, data, bounds="truncate" if clipped else None)
+    np.testing.assert_array_equal(truncated.hits, found.hits)  # such noise has no other rule
     exact = stats.norm.cdf(0.4 / SIGMA)  # clipping moves no value over 0.5
     assert is_rare(found.lower > exact, 0.05)
 
@@ -298,11 +300,17 @@ def test_counting_goes_on_where_it_stopped(monkeypatch):
     for other in (
         st.smoothed(model.model, SIGMA, draws=DRAWS, seed=1),
         st.smoothed(model.model, 0.4, draws=DRAWS),
+        st.smoothed(model.model, SIGMA, draws=DRAWS - 1),
         st.smoothed(model.model, SIGMA, draws=DRAWS, select=7),
         st.smoothed(fit_half_space().set_params(C=2), SIGMA, draws=DRAWS),
     ):
         with pytest.raises(StoppedError):
             count_hits(Target.of(other, (X[:40], half_space(X[:40]))), other, parts)
+
+
+def test_counts_of_functions_are_not_kept():
+    model = st.smoothed(half_space, SIGMA, draws=20)
+    count_hits(Target.of(model, (X[:5], half_space(X[:5]))), model, StoppingParts(0))
 
 
 def test_a_results_file_keeps_the_counts(tmp_path):
@@ -312,6 +320,13 @@ def test_a_results_file_keeps_the_counts(tmp_path):
     again = model.certify(data, store=path)
     np.testing.assert_array_equal(first.hits, again.hits)
     assert first.json() == again.json()
+
+
+def test_the_seed_decides_the_noise_of_every_point():
+    data = X[:50], half_space(X[:50])
+    first, second = certify(half_space, data), certify(half_space, data, seed=1)
+    same = (first.codes == second.codes) & (first.hits < DRAWS)
+    assert (first.hits != second.hits)[same].mean() > 0.5
 
 
 def test_models_share_their_noise():
