@@ -126,7 +126,7 @@ def test_one_distance_tells_the_hits_of_every_epsilon(constraint, dtype):
     for epsilon in (0.0, 0.05, 0.15, 0.3, 1.0):
         found = solve(model, make_region(x, epsilon, constraint, dtype=dtype), y)
         np.testing.assert_array_equal(found.hit, distance <= epsilon)
-        assert found.proven.all()
+        assert found.settles(epsilon).all()
         assert found.queries <= 3 * len(x)
 
 
@@ -238,7 +238,7 @@ def test_what_is_proven_is_so_in_exact_arithmetic(seed, d, constraint):
     for epsilon in (*rng.uniform(0.1, 3, size=2), *roots, *roots * (1 - 1e-9)):
         found = solve(model, make_region(x, float(epsilon), constraint), y)
         beyond = true > Fraction(float(epsilon)) ** 2
-        assert beyond[found.proven & ~found.hit].all()
+        assert beyond[found.settles(epsilon) & ~found.hit].all()
         assert (model.predict(found.moved) != y)[found.hit].all()
     far = smallest(model, make_region(x, 10.0, constraint), y)
     root = np.sqrt(true.astype(float))
@@ -252,8 +252,9 @@ def test_few_thin_cells_stay_undecided(constraint):
     proven = []
     for trial in range(60):
         *_, x, model, y = thin(rng, 1 + trial % 5)
-        found = solve(model, make_region(x, rng.uniform(0.1, 3), constraint), y)
-        proven += found.proven.tolist()
+        epsilon = rng.uniform(0.1, 3)
+        found = solve(model, make_region(x, epsilon, constraint), y)
+        proven += found.settles(epsilon).tolist()
     assert np.mean(proven) > 0.99
 
 
@@ -262,7 +263,7 @@ def test_thin_cells_are_found():
     model = KNeighborsClassifier(1).fit(z, labels)
     found = solve(model, make_region(np.array([[0.0], [5.0]]), 1.2), np.array([1, 0]))
     np.testing.assert_array_equal(found.hit, [True, False])
-    assert found.proven.all()
+    assert found.settles(1.2).all()
     assert model.predict(found.moved[:1]) == 0
 
 
@@ -288,14 +289,15 @@ def test_what_is_proven_of_products_withstands_a_search(offset, constraint):
     found, seen = solve(model, place, y), search(model, place, y)
     if offset < 1e8:  # beyond, answers depend on which points are asked together
         assert (model.predict(found.moved[found.hit]) != y[found.hit]).all()
-    assert not (seen & found.proven & ~found.hit).any()
+    settled = found.settles(place.epsilon)
+    assert not (seen & settled & ~found.hit).any()
     assert found.hit.mean() > 0.4
     if offset < 1e5:
-        assert found.proven.all()
+        assert settled.all()
         assert seen.sum() < found.hit.sum()
     if offset == 1e8:
         assert seen.all()
-        assert not found.proven.all()
+        assert not settled.all()
 
 
 @pytest.mark.parametrize(("offset", "holds"), [(0.0, True), (1e3, False), (1e6, False)])
@@ -307,7 +309,7 @@ def test_theorem_2_needs_distances_that_tell_cells_apart(offset, holds):
     place = make_region(x, 20.0, "genuine-max")
     assert bool(prove_robust(extract_one_nn(model), place)) == holds
     assert search(model, place, y).any() == (not holds)
-    assert solve(model, place, y).proven.all() == holds
+    assert solve(model, place, y).settles(place.epsilon).all() == holds
     tree = KNeighborsClassifier(1, algorithm="kd_tree").fit(x, y)
     assert prove_robust(extract_one_nn(tree), place)
 
@@ -322,7 +324,7 @@ def test_some_of_its_own_points_leave_nothing_undecided():
         some = x[:20]
         for epsilon in (1.0, 10.0, 1e4):
             found = solve(model, make_region(some, epsilon, "genuine-max"), y[:20])
-            assert found.proven.all()
+            assert found.settles(epsilon).all()
             assert found.hit.any() == (d <= 2 or epsilon > 1)
 
 

@@ -230,7 +230,7 @@ def test_attacks_are_chosen_for_the_model_and_its_points():
     def choose(d, p=2.0, *, device=None, constraint="none"):
         model = Classifier("made", np.zeros_like, {0: 0}, None, device)
         region = make_region(np.zeros((1, d)), 0.1, constraint, p=p)
-        return [attack.spec for attack in choose_attacks(model, region, None)]
+        return [attack.spec for attack in choose_attacks(model, region)]
 
     black_box = ["random(queries=200)", "rays(queries=1000, aim=first)"]
     network = [

@@ -21,6 +21,7 @@ def test_pages_are_short_and_wrapped(page):
     for line in lines:
         fenced ^= line.startswith("```")
         assert len(line) <= 100 or fenced or line.startswith("|"), line
+        assert fenced or not line.lstrip().startswith("%"), f"a comment, which is not shown: {line}"
 
 
 def test_the_readme_is_short():

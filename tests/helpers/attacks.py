@@ -31,8 +31,8 @@ class Shift:
             return AttackResult(moved, hit, float("inf"))
         if self.claims == "nothing":
             return None
-        proven = ~hit if self.claims == "proof" else None
-        return AttackResult(moved, hit, len(rows), proven)
+        low = np.where(hit, 0.0, region.epsilon) if self.claims == "proof" else None
+        return AttackResult(moved, hit, len(rows), low)
 
 
 class Fragile(Shift):

@@ -50,7 +50,8 @@ class AdversaryOptions(PrintOptions):
     own: bool = switch("train on all points, and attack the same points", group="models")
     norm: str = norm_option("2")
     eps: tuple[float | str, ...] = option(
-        "how far the adversary may go: numbers, eps_min or 0.5*eps_min, with commas",
+        "how far the adversary may go: numbers, eps_min or 0.5*eps_min, with commas (default: the "
+        "distance to the nearest failure of every point is measured)",
         (),
         read=parse_epsilons,
         form=LIST,

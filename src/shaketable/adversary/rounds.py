@@ -1,38 +1,33 @@
-"""One epsilon: run attacks one after the other, each on the points that still withstand.
-
-Each runs on blocks of points, which are kept when they are done, here or on a cluster.
-"""
+"""One epsilon: run attacks one after the other, each on the points that still withstand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 
 import numpy as np
 
 from shaketable.adversary.accuracy import AdversarialAccuracy, Examples, Trial
 from shaketable.adversary.attacks.cover import Cover, has_room
 from shaketable.adversary.attacks.gradients import APGD, PGD
-from shaketable.adversary.attacks.one_nn_exact import OneNNExact
 from shaketable.adversary.attacks.random_search import RandomSearch
 from shaketable.adversary.attacks.rays import RayBisection
-from shaketable.adversary.attacks.registry import Attack, AttackResult
-from shaketable.adversary.one_nn import FittedOneNN, prove_robust
-from shaketable.adversary.region import Region
-from shaketable.adversary.target import Target, fast_device
-from shaketable.core.arrays import Parts, keep_arrays, load_arrays
-from shaketable.core.keys import SCHEME, digest, fold
-from shaketable.core.types import Array, IntArray, KeyArray
-from shaketable.core.versions import list_versions
-from shaketable.core.workers.tasks import on_cluster, run_tasks
+from shaketable.adversary.attacks.registry import Attack
+from shaketable.adversary.blocks import attack_in_blocks
+from shaketable.adversary.brackets import Brackets, state_proof
+from shaketable.adversary.one_nn import prove_robust
+from shaketable.adversary.region import TOLERANCE, Region
+from shaketable.adversary.target import Target
+from shaketable.core.arrays import Parts
+from shaketable.core.keys import fold
+from shaketable.core.types import Array
 from shaketable.corruptions.pnorm import unit_ball
 from shaketable.models.classifier import Classifier
 
+NO_POINT = "no point withstands"
+"""Why an accuracy of 0 is exact."""
+
 ROOM_TRIES = 64
 """Random points of a sphere that are tested for lying in the region."""
-
-_BLOCK, _MODULE_BLOCK = 250, 1000  # points per block; torch modules are faster with many
 
 
 def run_attacks(
@@ -40,7 +35,9 @@ def run_attacks(
     region: Region,
     attacks: Sequence[Attack] | None = None,
     before: Sequence[AdversarialAccuracy] = (),
+    *,
     keep: Parts | None = None,
+    brackets: Brackets | None = None,
 ) -> AdversarialAccuracy:
     """Compute the adversarial accuracy at one epsilon.
 
@@ -55,11 +52,13 @@ def run_attacks(
         region their attacks are listed as well.
     keep
         Where results of attacks are kept, so that they are not run again.
+    brackets
+        What is known of the distances to the nearest failures, in the same region or a larger ball.
     """
     n, rows, exact = len(target.y), target.rows, region.constraint == "genuine-exact"
-    setting = region.p, region.epsilon, region.constraint
+    epsilon, setting = region.epsilon, (region.p, region.epsilon, region.constraint)
     every = np.ones(n, bool)
-    if region.epsilon == 0:
+    if epsilon == 0:
         none = Examples(rows[:0], target.points[:0], target.y[:0])
         return AdversarialAccuracy(
             *setting, target.right, every, True, none, (), "nothing may move"
@@ -67,7 +66,7 @@ def run_attacks(
     remains, is_exact = _find_room(target, region) if exact else (every, True)
     proven = prove_robust(target.one_nn, region)
     withstood = every.copy() if exact and not proven else target.right.copy()
-    moved, hit, settled = np.array(region.x), np.zeros(n, bool), np.zeros(n, bool)
+    moved, hit, proven_to = np.array(region.x), np.zeros(n, bool), np.zeros(n)
     trials: list[Trial] = []
     proofs: list[str] = []
     for earlier in before:
@@ -75,10 +74,21 @@ def run_attacks(
         hit[place], withstood[place] = True, False
         moved[place] = region.extract(earlier.examples.moved)
         trials += earlier.trials if earlier.epsilon == region.epsilon else ()
+        if earlier.epsilon == region.epsilon and len(earlier.proven_to):
+            proven_to = np.maximum(proven_to, earlier.proven_to)
+    if brackets is not None:
+        proven_to = np.maximum(proven_to, brackets.low)
+        proofs.append(brackets.why)
+        if not exact:  # else a failure counts only at distance epsilon
+            new = np.flatnonzero((brackets.high <= epsilon * (1 + TOLERANCE)) & target.right)
+            hit[new], withstood[new], moved[new] = True, False, brackets.moved[new]
+            trials += brackets.trials
     if not proven:
-        chosen = attacks or choose_attacks(target.classifier, region, target.one_nn)
-        for attack in chosen:
-            if not len(todo := np.flatnonzero(withstood & remains & ~settled)):
+        if attacks is None:
+            provers = [prover for prover in target.provers if prover.suits(region)]
+            attacks = [*provers, *choose_attacks(target.classifier, region)]
+        for attack in attacks:
+            if not len(todo := np.flatnonzero(withstood & remains & (proven_to < epsilon))):
                 break
             result = attack_in_blocks(attack, target, region, todo, keep)
             new = todo[result.hit]
@@ -86,29 +96,27 @@ def run_attacks(
             describe = getattr(attack, "covers", None)
             covers = describe(region) if describe else ""
             trials.append(Trial(attack.spec, len(todo), len(new), result.queries, covers))
-            if result.proven is not None:
-                settled[todo] = result.proven
-                proofs.append(_describe_proof(attack))
-    if not proven and not (withstood & remains & ~settled).any():
-        settles = (withstood & settled).any()
-        proven = "; ".join(dict.fromkeys(proofs)) if settles else "no point withstands"
+            if result.low is not None:
+                proven_to[todo] = np.maximum(proven_to[todo], result.low)
+                proofs.append(state_proof(attack))
+    if not proven and not (withstood & remains & (proven_to < epsilon)).any():
+        settles = (withstood & (proven_to >= epsilon)).any()
+        proven = "; ".join(dict.fromkeys(proofs)) if settles else NO_POINT
     found = np.flatnonzero(hit)
     points = region.round_for_model(found, moved[found])
     examples = Examples(rows[found], points, target.predict(points))
     return AdversarialAccuracy(
-        *setting, withstood, remains, is_exact, examples, tuple(trials), proven
+        *setting, withstood, remains, is_exact, examples, tuple(trials), proven, proven_to=proven_to
     )
 
 
-def choose_attacks(
-    classifier: Classifier, region: Region, one_nn: FittedOneNN | None
-) -> list[Attack]:
-    """Attacks that suit a model, in the order in which they run.
+def choose_attacks(classifier: Classifier, region: Region) -> list[Attack]:
+    """Attacks that suit a model, in the order in which they run, behind what provers leave open.
 
-    A 1-NN classifier in L2 is solved exactly, and what rounding leaves open is searched. In one and
-    two dimensions the region is covered. Torch modules are attacked along their gradients, with
-    cross-entropy and margin losses, and by random search, which needs no gradients (where these
-    look masked, rays follow); all other models by random search and rays to the boundary.
+    In one and two dimensions the region is covered. Torch modules are attacked along their
+    gradients, with cross-entropy and margin losses, and by random search, which needs no gradients
+    (where these look masked, rays follow); all other models by random search and rays to the
+    boundary.
     """
     d = region.x.shape[1]
     attacks: list[Attack] = [RandomSearch(200), RayBisection(1000, aim="first")]
@@ -116,16 +124,7 @@ def choose_attacks(
         attacks = [Cover(0.001 if d == 1 else 0.05)]
     elif classifier.device is not None:
         attacks = [PGD(20), APGD(50, loss="ce"), APGD(50, loss="dlr"), RandomSearch(50)]
-    if one_nn is not None and region.p == 2 and region.constraint != "genuine-exact":
-        attacks = [OneNNExact(one_nn), *attacks]
     return attacks
-
-
-def _describe_proof(attack: Attack) -> str:
-    """Why nothing is left to find around points that an attack marks as proven."""
-    if isinstance(attack, OneNNExact):
-        return "nearest wrong labels are computed, not searched for"
-    return f"{attack.spec} states that nothing is left to find"
 
 
 def _find_room(target: Target, region: Region) -> tuple[Array, bool]:
@@ -144,132 +143,3 @@ def _find_room(target: Target, region: Region) -> tuple[Array, bool]:
         rounded = region.extract(region.round_for_model(todo, moved))
         found[todo] = region.contains(todo, rounded)
     return found, False
-
-
-def attack_in_blocks(
-    attack: Attack, target: Target, region: Region, rows: IntArray, keep: Parts | None
-) -> AttackResult:
-    """Run an attack on rows of a region, one block of them after the other.
-
-    Blocks depend on the number of rows alone, so results do not depend on where they are computed.
-    """
-    size = _BLOCK if target.classifier.device is None else _MODULE_BLOCK
-    blocks: list[_Block] = []
-    for start in range(0, len(rows), size):
-        some = rows[start : start + size]
-        # All points are labelled once, by the first block.
-        where = replace(region, labels=target.codes) if start else region
-        used = (target.one_nn, target.codes)
-        blocks.append(
-            _Block(attack, target.classifier, where, some, target.y[some], target.keys[some], used)
-        )
-    if target.classifier.identity is None:
-        keep = None
-    results = {block: result for block in blocks if (result := _load_block(block, target, keep))}
-    for block, result in _run_blocks(block for block in blocks if block not in results):
-        results[block] = result
-        _keep_block(block, result, target, keep)
-    return _join_blocks([results[block] for block in blocks])
-
-
-@dataclass(frozen=True, eq=False)
-class _Block:
-    """An attack on some of the points."""
-
-    attack: Attack
-    classifier: Classifier
-    region: Region
-    rows: IntArray
-    y: IntArray
-    keys: KeyArray
-    used: tuple[object, ...]
-    """Objects that the attack and the region of other blocks refer to as well."""
-
-    @property
-    def name(self) -> str:
-        """Model, attack and region."""
-        region = self.region
-        place = f"epsilon {region.epsilon:g}, constraint {region.constraint}"
-        return f"model {self.classifier.name} under {self.attack.spec}, {place}"
-
-    @property
-    def shared(self) -> tuple[object, ...]:
-        """The model, and what regions of all sizes have in common."""
-        region = self.region
-        things = (self.classifier, region.x, region.voronoi, region.held, region.beside, *self.used)
-        return tuple(thing for thing in things if thing is not None)
-
-    @property
-    def uses_gpu(self) -> bool:
-        """Whether the model is on one."""
-        return fast_device(self.classifier) is not None
-
-    def work(self, report: Callable[[str], None]) -> AttackResult:
-        """Run the attack."""
-        report(self.name)
-        return self.attack(self.classifier, self.region, self.rows, self.y, self.keys)
-
-    def key(self, target: Target) -> str:
-        """Hash of all that the result depends on."""
-        region = self.region
-        setting = (
-            "attack",
-            SCHEME,
-            str(sorted(list_versions().items())),
-            target.data.fingerprint,
-            target.rows.astype("<i8").tobytes(),
-            str(target.classifier.identity),
-            target.seed,
-            self.attack.spec,
-            repr((region.p, region.epsilon, region.constraint, region.bounds)),
-            self.rows.astype("<i8").tobytes(),
-            int(region.labels is None),
-        )
-        return f"{digest(*setting):016x}{digest('second half', *setting):016x}"
-
-
-def _run_blocks(blocks: Iterable[_Block]) -> Iterator[tuple[_Block, AttackResult]]:
-    """Yield blocks with their results, in any order."""
-    if not on_cluster():
-        for block in blocks:
-            yield block, block.work(lambda _: None)
-        return
-    with closing(run_tasks(blocks)) as outcomes:
-        for outcome in outcomes:
-            assert isinstance(outcome.task, _Block)
-            yield outcome.task, outcome.get()
-
-
-def _load_block(block: _Block, target: Target, keep: Parts | None) -> AttackResult | None:
-    """Return the result of a block if it is kept."""
-    arrays = None if keep is None else load_arrays(keep, block.key(target))
-    if arrays is None:
-        return None
-    moved = block.region.x[block.rows]
-    moved[arrays["hit"]] = arrays["moved"]
-    return AttackResult(moved, arrays["hit"], int(arrays["queries"]), arrays.get("proven"))
-
-
-def _keep_block(block: _Block, result: AttackResult, target: Target, keep: Parts | None) -> None:
-    """Keep the result of a block."""
-    if keep is None:
-        return
-    arrays = {
-        "hit": result.hit,
-        "moved": np.asarray(result.moved[result.hit], np.float64),
-        "queries": np.array(result.queries),
-    }
-    if result.proven is not None:
-        arrays["proven"] = result.proven
-    keep_arrays(keep, block.key(target), arrays)
-
-
-def _join_blocks(results: list[AttackResult]) -> AttackResult:
-    """One result from those of all blocks, in their order."""
-    proven = [result.proven for result in results if result.proven is not None]
-    return AttackResult(
-        np.concatenate([result.moved for result in results]),
-        np.concatenate([result.hit for result in results]),
-        sum(result.queries for result in results),
-        np.concatenate(proven) if proven else None,
-    )

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from shaketable.adversary.one_nn import FittedOneNN, extract_one_nn
+from shaketable.adversary.proofs.registry import Prover, find_provers
 from shaketable.adversary.region import Constraint, Held, Region
 from shaketable.adversary.voronoi import VoronoiCells
 from shaketable.core.checks import unknown_name
@@ -76,6 +77,8 @@ class Target:
     classifier: Classifier
     one_nn: FittedOneNN | None
     """The model, if it is a 1-NN classifier in the units of the data."""
+    provers: tuple[Prover, ...]
+    """What can say of this model how far failures are away."""
     bounds: Bounds | None
     seed: int
 
@@ -122,7 +125,8 @@ class Target:
         if not plain:  # gradients would follow columns that are held
             classifier = replace(classifier, device=None)
         one_nn = extract_one_nn(model, features=data.features) if plain and not unscale else None
-        return cls(data, rows, classifier, one_nn, choose_bounds(data, bounds), seed)
+        provers = find_provers(model, data, unscale=unscale)
+        return cls(data, rows, classifier, one_nn, provers, choose_bounds(data, bounds), seed)
 
     @cached_property
     def points(self) -> Array:

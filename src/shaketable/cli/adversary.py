@@ -28,7 +28,7 @@ EXAMPLES = """\
       --constraint genuine-max --random 10 -o curve.svg
   shaketable adversary --agreement neither --model rf --model svm --data bands
   shaketable adversary --smooth 0.05 --model rf --data bands --points 50"""
-SCHEMA = "shaketable.adversary.worst_case:AdversaryJson"
+SCHEMA = "shaketable.adversary.avoidable:AdversaryJson"
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -51,8 +51,6 @@ def run(args: argparse.Namespace) -> int:
         return _certify(options, options.smooth)
     if options.agreement is not None:
         return _compare_labels(options)
-    if not options.eps:
-        raise InputError("--eps must say how far the adversary may go, such as eps_min; add it")
     sources = options.models.named()
     attacks = [parse_attack(spec) for spec in options.attack] or None
     constraints: Any = options.constraint or ("none",)
@@ -74,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
                 part = worst_case(
                     model,
                     data,
-                    options.eps,
+                    options.eps or None,
                     norm=options.norm,
                     constraints=constraints,
                     attacks=attacks,

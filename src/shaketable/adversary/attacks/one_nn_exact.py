@@ -324,6 +324,7 @@ def _excess(half_space: HalfSpace) -> float:
 
 _TRIED = 8  # candidates per row whose steps are tried until the model confirms one
 _SMALLER = (0.1, 1e-2, 1e-3, 1e-4, 1e-5, 0.0)  # smaller shares of the margin that are tried as well
+_LESS = 1e-8  # share of a distance that rounding may have added
 _ROUGH = 1e-4  # share of a distance that the margin may add before smaller ones are tried
 
 
@@ -392,10 +393,19 @@ class OneNNExact:
         y: IntArray,
         keys: KeyArray,  # noqa: ARG002  (nothing is random here)
     ) -> AttackResult:
-        """Find misclassified points around these rows, and mark rows that have none as proven."""
+        """Find the nearest misclassified points around rows, and prove that none is nearer."""
         steps = self.find_smallest(model, region, rows, y)
-        hit = np.isfinite(steps.distance)
-        return AttackResult(steps.moved, hit, steps.queries, hit | np.isinf(steps.least))
+        low = np.where(np.isinf(steps.least), region.epsilon, (1 - _LESS) * steps.least)
+        return AttackResult(steps.moved, np.isfinite(steps.distance), steps.queries, low)
+
+    @property
+    def why(self) -> str:
+        """How it proves distances."""
+        return "nearest wrong labels are computed, not searched for"
+
+    def suits(self, region: Region) -> bool:
+        """Whether it solves regions of this norm and constraint."""
+        return region.p == 2 and region.constraint != "genuine-exact"
 
     def find_smallest(
         self, model: Classifier, region: Region, rows: IntArray, y: IntArray

@@ -36,8 +36,13 @@ class AttackResult:
     """Whether a point was found, one value per row."""
     queries: int
     """Number of points that the model was asked about; a gradient counts as one more."""
-    proven: Array | None = None
-    """For every row whether it is settled: it was hit, or no misclassified point exists."""
+    low: FloatArray | None = None
+    """For every row a distance up to which no point of the region is misclassified, so that a row
+    with epsilon or more withstands for certain; 0 where nothing is proven. None: nothing is."""
+
+    def settles(self, epsilon: float) -> Array:
+        """Whether each row is settled: it was hit, or no point of the region is misclassified."""
+        return self.hit if self.low is None else self.hit | (self.low >= epsilon)
 
 
 class Attack(Protocol):
@@ -189,14 +194,14 @@ class ForeignAttack:
         with guard_foreign(f"attack {self.spec} must return {wanted}: {{text}}", but=()):
             moved = np.array(result.moved, np.float64).reshape(len(rows), region.x.shape[1])
             hit = np.array(result.hit, bool).reshape(len(rows))
-            proven = None if result.proven is None else np.array(result.proven, bool)
-            settled = None if proven is None else proven.reshape(len(rows))
+            low = None if result.low is None else np.array(result.low, np.float64)
+            proven = None if low is None else np.nan_to_num(low, posinf=np.inf).reshape(len(rows))
             queries = int(result.queries)
         claimed = np.flatnonzero(hit)
         hit[claimed] = confirm(model, region, rows[claimed], y[claimed], moved[claimed])
-        if settled is not None:
-            settled[claimed] &= hit[claimed]
-        return AttackResult(moved, hit, queries + len(claimed), settled)
+        if proven is not None:
+            proven[claimed] = 0.0  # one of the two claims is wrong where the point does not count
+        return AttackResult(moved, hit, queries + len(claimed), proven)
 
 
 ATTACKS: Registry[Maker] = Registry(

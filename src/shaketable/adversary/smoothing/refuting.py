@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy import special
@@ -64,9 +65,7 @@ def choose_candidates(
     """
     wrong = np.flatnonzero(~target.right)
     rows = np.searchsorted(target.rows, accuracy.examples.rows)
-    region = Region(
-        base.x, base.shape, base.dtype, base.p, accuracy.epsilon, bounds=base.bounds, held=base.held
-    )
+    region = replace(base, epsilon=accuracy.epsilon)
     near = region.extract(accuracy.examples.moved).astype(np.float64)
     step = near - base.x[rows]
     length = pnorm(step, base.p)

@@ -247,7 +247,7 @@ class TableSchema:
         notes = [] if moved else [NO_NUMBERS]
         if moved and still:
             them = quote(still[0]) if len(still) == 1 else "them"
-            how = f"; points must agree in {them} to be opponents"
+            how = f"; distances are between points that agree in {them}"
             if self.others == "gower":
                 how = (
                     "; they count between points by Gower's distance: 0 or 1 for categories, the "
