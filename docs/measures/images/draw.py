@@ -19,12 +19,13 @@ import altair as alt
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import shaketable as st
-from shaketable.adversary.charts import curves_chart
+from shaketable.adversary.charts import curves_chart, distances_chart
 from shaketable.cli.main import main
 from shaketable.evaluation.records import Records
 from shaketable.findings.confidence.charts import draw_reliability
@@ -257,6 +258,14 @@ def draw_one_nn() -> None:
     shorten("one-nn.svg")
 
 
+def draw_distance() -> None:
+    """Draw the distances of two models to their nearest failures."""
+    data, kept = st.load("bands(n=300)"), []
+    for name, model in (("1nn", KNeighborsClassifier(1)), ("logistic", LogisticRegression())):
+        kept.append(st.distance(model, data, refit=True, name=name))
+    write("distance.svg", distances_chart(kept))
+
+
 def write(name: str, chart: drawing.Chart) -> None:
     """Write a chart, with rounded numbers."""
     st.figures.save(chart, HERE / name)
@@ -285,3 +294,4 @@ if __name__ == "__main__":
     draw_dots()
     draw_sections()
     draw_one_nn()
+    draw_distance()

@@ -113,9 +113,7 @@ def unfold(model: Any, data: Dataset, unscale: bool) -> Unfolded | None:
     known_codes = [classifier.codes.get(label, -1) for label in np.asarray(classes).tolist()]
     rows = data.rows(np.unique(np.linspace(0, data.n - 1, _CHECKED).astype(int)))
     grain = max(_find_grain(classifier, steps, rows), _WHOLE_SHARE if blur.any() else 0.0)
-    found = Unfolded(
-        estimator, np.array(known_codes), *flow, grain, blur, classifier, tuple(steps)
-    )
+    found = Unfolded(estimator, np.array(known_codes), *flow, grain, blur, classifier, tuple(steps))
     return found if _holds(found, rows, moved) else None
 
 
