@@ -10,6 +10,7 @@ from shaketable.adversary.accuracy import AdversarialAccuracy
 from shaketable.adversary.agreement import AgreementsJson
 from shaketable.adversary.curve import CurveJson
 from shaketable.adversary.distances import DistancesJson
+from shaketable.adversary.smoothing.numbers import AllCertificatesJson
 from shaketable.core.norms import NormJson
 from shaketable.core.schemas import NotesJson
 from shaketable.findings.errata.errata import ErrataJson
@@ -71,7 +72,9 @@ class WorstCaseJson(TypedDict):
 
 
 AdversaryJson: TypeAlias = Annotated[
-    Annotated[WorstCaseJson, "Of attacks."] | Annotated[AgreementsJson, "With --agreement."],
+    Annotated[WorstCaseJson, "Of attacks."]
+    | Annotated[AgreementsJson, "With --agreement."]
+    | Annotated[AllCertificatesJson, "With --smooth."],
     "Result of adversary",
 ]
 

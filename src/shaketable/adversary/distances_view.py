@@ -55,11 +55,15 @@ def show_distances(each: Sequence[Distances]) -> list[Block]:
 def describe(d: Distances) -> str:
     """How much is known, in a sentence."""
     wrong = int((d.high == 0).sum())
-    known = f"{wrong} of {d.n} points are labelled wrongly as they are"
-    known += f"; the nearest failure is known exactly for {d.exact - wrong} of the others"
+    right = d.n - wrong
+    about = f"of {right} points that are labelled rightly, "
+    if d.exact > wrong:
+        about += f"the nearest failure is known exactly for {d.exact - wrong} ({d.why})"
+    else:
+        about += f"failures were found for {d.found - wrong}"
     if d.found < d.n:
-        known += f", and none was found within {format_distance(d.reach)} for {d.n - d.found}"
-    return f"{known}; {d.why}" if d.why else f"{known}; no distance is proven"
+        about += f", and none was found within {format_distance(d.reach)} for {d.n - d.found}"
+    return about if (d.low > 0).any() else f"{about}; no distance is proven"
 
 
 def _name_share(share: float) -> str:

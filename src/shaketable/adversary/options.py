@@ -19,6 +19,7 @@ from shaketable.core.options import (
     out_option,
     output_file,
     parse_epsilons,
+    parse_finite,
     parse_path,
     report_option,
     seed_option,
@@ -57,6 +58,14 @@ class AdversaryOptions(PrintOptions):
         metavar="LIST",
         group=COMMON,
     )
+    smooth: float | None = option(
+        "certify the smoothed models: the class that a model answers most often under Gaussian "
+        "noise of this standard deviation. Proves for every point a radius within which this class "
+        "stays. Only --attack attacks these models, too",
+        read=parse_finite,
+        metavar="SIGMA",
+        group=COMMON,
+    )
     agreement: str | None = option(
         "attack nothing, but say which of two models or more labels more like 1-NN; a point with "
         "several nearest neighbours agrees with neither of two models, or has the label of the "
@@ -89,6 +98,12 @@ class AdversaryOptions(PrintOptions):
         0,
         metavar="K",
         group=_ATTACKS,
+    )
+    smooth_draws: int = whole(
+        "of --smooth, noisy copies of every point that bound the probability of its class",
+        10_000,
+        metavar="N",
+        group="noise",
     )
     bounds: Any = bounds_option()
     seed: int = seed_option("random starts")

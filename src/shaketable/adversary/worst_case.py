@@ -123,9 +123,9 @@ class WorstCase(Displayed):
 
     @cached_property
     def distances(self) -> list[tuple[Curve, Distances]]:
-        """Distances to the nearest failures, of the curves for which bounds are known."""
+        """Distances to the nearest failures, of the curves that tell half of them or more."""
         pairs = ((curve, curve.find_distances(self.data, self.eps_min)) for curve in self.curves)
-        return [(curve, found) for curve, found in pairs if found is not None]
+        return [(c, d) for c, d in pairs if d is not None and d.quantile(0.5).found is not None]
 
     @property
     def name(self) -> str:

@@ -45,6 +45,7 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.findings.errata.errata import (
         list_touching,
         name_data,
+        name_errata,
         name_one_nn,
         note_errata,
     )
@@ -104,13 +105,13 @@ def run(args: argparse.Namespace) -> int:
         before=before,
         one_nn=neighbours,
     )
+    subjects = {name_data(data.name), *([] if neighbours is None else [name_one_nn(neighbours.p)])}
+    errata = list_touching(subjects)
     if options.json:
-        print_json(found.json())
+        print_json({**found.json(), **name_errata(errata)})
     else:
         found.print()
-    if neighbours is not None:
-        subjects = {name_data(data.name), name_one_nn(neighbours.p)}
-        print_notes(note_errata(list_touching(subjects)))
+    print_notes(note_errata(errata))
     if options.report is not None and embedding is not None:
         print_lines(f"page: {found.report(options.report)}", to_stderr=True)
     elif options.report is not None:
