@@ -270,7 +270,8 @@ def _refuse_one_hot(parts: Sequence[_Sets | None]) -> None:
 def _read_labels(y: Any, names: Sequence[str] | None = None) -> _Labels:
     """Labels of points; `names` are those of the labels where points have several."""
     y = to_host(y)
-    if isinstance(y, list | tuple) and len({np.shape(row) for row in y}) == 1 and np.shape(y[0]):
+    rows = y if isinstance(y, list | tuple) and y and isinstance(y[0], list | tuple) else ()
+    if len({len(row) for row in rows if isinstance(row, list | tuple)}) == 1:
         y = np.asarray(y)
     if getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:
         sets, known, alone = read_indicator(y, names)

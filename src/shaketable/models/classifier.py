@@ -368,9 +368,7 @@ def _code_labels(
 ) -> Mapping[Any, int]:
     """Class code of every label that a model may return."""
     codes: dict[Any, int] = {label: code for code, label in enumerate(data.classes)}
-    stated = getattr(model, "classes_", None)
-    # of several outputs it is a list, one entry per output
-    known = [] if stated is None or isinstance(stated, list) else np.asarray(stated).tolist()
+    known = _list_known(model)
     known += list(data.model_classes or ())
     if set(data.classes) <= set(known):  # the model may know classes these data happen to lack
         codes = dict.fromkeys(known, -1) | codes
@@ -527,12 +525,18 @@ def is_estimator(model: Any) -> bool:
     return hasattr(model, "predict") and hasattr(model, "get_params")
 
 
+def _list_known(model: Any) -> list[Any]:
+    """Classes that a model states; none if it has several outputs, with classes of their own."""
+    stated = getattr(model, "classes_", None)
+    if stated is None or (isinstance(stated, list) and any(np.ndim(each) for each in stated)):
+        return []
+    found: list[Any] = np.asarray(stated).tolist()
+    return found
+
+
 def _knows_sets(model: Any, data: Dataset) -> bool:
     """Whether a model was fitted on sets of labels as classes, and not on 0 and 1 per label."""
-    stated = getattr(model, "classes_", ())
-    if isinstance(stated, list):  # one entry per output
-        return False
-    return not {*np.ravel(stated).tolist()}.isdisjoint(data.classes)
+    return not {*_list_known(model)}.isdisjoint(data.classes)
 
 
 def _require_fitted(model: Any, name: str) -> None:
