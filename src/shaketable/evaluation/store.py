@@ -18,6 +18,7 @@ from shaketable.core.errors import InputError, ShaketableError, StoreError
 from shaketable.evaluation.attack_record import AttackRecord
 from shaketable.evaluation.command_records import CommandRecord
 from shaketable.evaluation.data_record import DataRecord
+from shaketable.evaluation.rare_record import RareRecord
 from shaketable.evaluation.records import (
     FailureRecord,
     GroupingRecord,
@@ -41,7 +42,7 @@ from shaketable.evaluation.store_columns import (
 from shaketable.evaluation.store_guards import check_path, explain_values
 from shaketable.separations.separation import SeparationRecord
 
-SCHEMA = 7
+SCHEMA = 8
 """Version of the tables; files of other versions are refused."""
 
 T = TypeVar("T")
@@ -78,6 +79,7 @@ class Store:
     >>> for data in found.data:
     ...     copy.add_data(data)
     >>> copy.add_attacks(found.attacks)
+    >>> copy.add_rare(found.rare)
     >>> for command in store.commands():
     ...     copy.add_command(command)
     >>> [each.number for each in (copy.register("require = 'mscr >= -1'"), *copy.registrations())]
@@ -177,12 +179,28 @@ class Store:
         records
             One per model, constraint and size.
         """
+        self._add_beside_points("attacks", records)
+
+    def add_rare(self, records: Iterable[RareRecord]) -> None:
+        """Write probabilities of rare failures, in place of earlier ones of the same.
+
+        Parameters
+        ----------
+        records
+            One per model and corruption.
+        """
+        self._add_beside_points("rare", records)
+
+    def _add_beside_points(
+        self, table: str, records: Iterable[AttackRecord] | Iterable[RareRecord]
+    ) -> None:
+        """Write records of points, each in place of one with the same key."""
         records = list(records)
         with self._transaction("IMMEDIATE"):
             self._insert_points(record.points for record in records)
             for record in records:
-                self._delete("attacks", {"key": record.key})
-                self._insert("attacks", encode(record))
+                self._delete(table, {"key": record.key})
+                self._insert(table, encode(record))
         self._points |= {record.points.id for record in records}
 
     def rename(self, names: Mapping[str, str]) -> None:
@@ -388,7 +406,7 @@ class Store:
             return everything
         fingerprints = {cell.fingerprint for cell in cells}
         if ordered is None:
-            fingerprints |= {attack.fingerprint for attack in everything.attacks}
+            fingerprints |= {each.fingerprint for each in (*everything.attacks, *everything.rare)}
         return Records(
             cells,
             tuple(s for s in everything.separations if s.fingerprint in fingerprints),
@@ -401,6 +419,7 @@ class Store:
             data=tuple(d for d in everything.data if d.fingerprint in fingerprints),
             source=everything.source,
             registrations=everything.registrations,
+            rare=everything.rare if ordered is None else (),
         )
 
     def everything(self) -> Records:
@@ -544,6 +563,10 @@ class Store:
                     for row in self._rows("attacks")
                 ),
                 registrations=self._decode(Registration, "registrations"),
+                rare=tuple(
+                    decode(RareRecord, row | {"points": points[row["points"]]})
+                    for row in self._rows("rare")
+                ),
             )
 
     def _decode(self, kind: type[T], table: str) -> tuple[T, ...]:
@@ -588,6 +611,6 @@ def store_without_cells(path: str) -> InputError:
     """Return the error for a results file without results."""
     return InputError(
         f"results file {path!r} must hold at least one cell, got none; evaluate and study write "
-        "cells, adversary and separation do not; measure a model: shaketable evaluate --store "
+        "cells, adversary, risk and separation do not; measure a model: shaketable evaluate --store "
         f"{path}"
     )

@@ -91,7 +91,7 @@ def estimate_risk(
         Half a width of the interval, relative to the value, at which to stop before.
     """
     normals = _Normals(key, dimensions)
-    plan = yield from _explore(normals)
+    plan = yield from _explore(normals, budget)
     if plan.first >= _LIKELY or not plan.levels:
         draws = min(budget, PLAIN_DRAWS) if plan.first >= _LIKELY else budget
         risk = yield from draw_plainly(normals, draws)
@@ -108,9 +108,14 @@ def estimate_risk(
             if found.fits(risk.value):
                 return risk._replace(queries=normals.asked)
     most = max(_REPLICAS, int((budget - normals.asked) / (n * plan.cost)) + _REPLICAS)
-    while len(found.values) + _REPLICAS <= most and not found.is_precise(precision):
+    while found.hits and len(found.values) + _REPLICAS <= most and not found.is_precise(precision):
         found = found + (yield from _split(normals, plan, n))
-    return found.conclude(normals.asked)
+    risk, left = found.conclude(normals.asked), max(1000, (budget - normals.asked) // 1000 * 1000)
+    if risk.hits or left * risk.reach < 4:
+        return risk
+    # where the levels end early, as on a plateau, plain draws that all are right prove more
+    risk = yield from draw_plainly(normals, left)
+    return risk._replace(queries=normals.asked)
 
 
 def draw_plainly(normals: _Normals, draws: int) -> Asking[PointRisk]:
@@ -211,8 +216,8 @@ class _Plan:
     """Questions per particle of a replica, about."""
 
 
-def _explore(normals: _Normals) -> Asking[_Plan]:
-    """Choose levels and kernels."""
+def _explore(normals: _Normals, budget: int) -> Asking[_Plan]:
+    """Choose levels and kernels, no more levels than the budget has replicas for."""
     u = normals.draw(_PILOT)
     margins = yield u
     first = float(np.mean(margins <= 0))
@@ -221,6 +226,8 @@ def _explore(normals: _Normals) -> Asking[_Plan]:
     kernel = _Kernel(_Shape.round(normals.dimensions))
     reached, waited, moved = 1.0, 0, 0
     while first < _LIKELY and np.mean(margins <= 0) < _SHARE and reached > FLOOR:
+        if normals.asked + _FEWEST * _REPLICAS * _count_questions(moved) > budget:
+            break
         level = _choose_level(margins)
         if level is None:
             waited += 1
@@ -245,7 +252,12 @@ def _explore(normals: _Normals) -> Asking[_Plan]:
             moves = yield from _move(normals, kernel, levels[-1], u, margins, copies)
             kernel = kernel.adapt(moves.accepted)
         kernels[-1] = kernel
-    return _Plan(tuple(levels), tuple(kernels), first, 1 + _STEPS * moved / _PILOT)
+    return _Plan(tuple(levels), tuple(kernels), first, _count_questions(moved))
+
+
+def _count_questions(moved: int) -> float:
+    """Return questions per particle of a replica, of levels at which the pilot moved so many."""
+    return 1 + _STEPS * moved / _PILOT
 
 
 def _choose_level(margins: FloatArray) -> float | None:
@@ -314,6 +326,11 @@ class _Found:
         pairs = [*zip(vars(self).values(), vars(other).values(), strict=True)]
         return _Found(*(np.concatenate(pair) for pair in pairs[:-1]), slope=self.slope)
 
+    @property
+    def hits(self) -> int:
+        """Number of particles that failed."""
+        return len(self.failed)
+
     def is_precise(self, precision: float | None) -> bool:
         """Whether half the width of the interval is so small, relative to the value."""
         return precision is not None and 2 * measure_spread(self.values) <= precision
@@ -325,7 +342,7 @@ class _Found:
 
     def conclude(self, queries: int) -> PointRisk:
         """Return the mean of the replicas; without a failure, the level that was reached."""
-        hits, n = len(self.failed), len(self.values)
+        hits, n = self.hits, len(self.values)
         if not hits:
             reach = float(self.reached.mean())
             return PointRisk(SPLITTING, 0.0, measure_spread(self.reached), n, 0, queries, reach)

@@ -110,6 +110,12 @@ class PointRisks:
             )
         )
 
+    @classmethod
+    def join(cls, parts: Sequence[PointRisks]) -> PointRisks:
+        """Return those of several parts, one after the other."""
+        columns = zip(*(vars(part).values() for part in parts), strict=True)
+        return cls(*(np.concatenate(column) for column in columns))
+
     def limits(self, tail: float) -> tuple[FloatArray, FloatArray]:
         """Return lower and upper limits of all points, beyond which each lies with this chance.
 
