@@ -64,9 +64,11 @@ _PATIENCE = 5  # rounds of moves on a plateau that fills the whole level
 _REPLICAS = 10
 _FEWEST, _MOST = 16, 250  # particles of a replica
 _PRINCIPAL = 16  # dimensions up to which principal axes are estimated
-_WIDER = 1.5  # variance of the proposal over that of the particles
+_WIDER = 0.5  # by how much the variance of the proposal is above that of the particles
 _SLOPES = 3  # last levels whose proposals tell the slope
-_SKEWED = 0.15  # skewness of a mean of weights at most
+_SCOUTS = 2000  # draws that improve a proposal
+_ROUNDS = 3  # times it is improved at most
+_SKEWED = 0.3  # skewness of a mean of weights at most
 _EFFECTIVE = 50  # draws per unit of the relative variance, which importance sampling must have
 
 T = TypeVar("T")
@@ -99,7 +101,7 @@ def estimate_risk(
     left = budget - normals.asked
     n = min(_MOST, max(_FEWEST, int(0.3 * left / (_REPLICAS * plan.cost))))
     found = yield from _split(normals, plan, n)
-    if (proposal := _aim(found)) is not None:
+    if (proposal := (yield from _aim(normals, found, budget))) is not None:
         draws = (budget - normals.asked) // 2 * 2
         if precision is not None:
             draws = min(draws, 2 * math.ceil(2 * proposal.variance / precision**2))
@@ -396,6 +398,28 @@ class _Proposal:
     skewness: float = math.inf
     """Expected third power of a weight, relative to that of the root of the expected square."""
 
+    @classmethod
+    def fit(
+        cls, u: FloatArray, weights: FloatArray, slope: FloatArray, *, axes: bool
+    ) -> _Proposal:
+        """Return the proposal around failures: with their principal axes, or one along the slope.
+
+        Without a slope, the axis is that from 0 to their centre.
+        """
+        d = u.shape[1]
+        centre = np.average(u, axis=0, weights=weights)
+        if axes:
+            shape = _Shape.principal(u, weights)
+            wider = 1 + _WIDER * min(1.0, 6 / d)  # in many dimensions little is much
+            return cls(centre, replace(shape, spread=math.sqrt(wider) * shape.spread))
+        axis = slope if slope.any() else centre / np.linalg.norm(centre)
+        centre = (centre @ axis) * axis  # elsewhere the mean of few particles is mostly chance
+        of_axis = np.average(((u - centre) @ axis) ** 2, weights=weights)
+        total = np.average(((u - centre) ** 2).sum(axis=1), weights=weights)
+        rest = min(1.0, math.sqrt(max(total - of_axis, 1e-16) / (d - 1))) if d > 1 else 1.0
+        spread = math.sqrt((1 + _WIDER) * max(of_axis, 1e-16))
+        return cls(centre, _Shape(axis[None], np.array([spread]), rest))
+
     def judge(self, found: _Found, chosen: BoolArray) -> _Proposal:
         """Return the proposal with the moments of its weights, as failed particles tell them."""
         with np.errstate(over="ignore"):
@@ -429,31 +453,33 @@ class _Proposal:
         return np.asarray(-0.5 * (u**2).sum(axis=1) - mixed)
 
 
-def _aim(found: _Found) -> _Proposal | None:
+def _aim(normals: _Normals, found: _Found, budget: int) -> Asking[_Proposal | None]:
     """Return where to draw, fitted to the failures of every second replica; None if these are few.
 
-    The failures of the other replicas judge it.
+    As long as that leaves too much variance, failures among some first draws, which are no part of
+    the estimate, give a better place. The failures of the other replicas judge it.
     """
     half = found.replica % 2 == 0
     if min(half.sum(), (~half).sum()) < _FEWEST:
         return None
-    fitted = _fit_shape(found.failed[half], found.weights[half], found.slope)
-    return _Proposal(*fitted).judge(found, ~half)
-
-
-def _fit_shape(u: FloatArray, weights: FloatArray, slope: FloatArray) -> tuple[FloatArray, _Shape]:
-    """Return centre and shape of particles: principal axes, or one axis along the slope."""
-    n, d = u.shape
-    centre = np.average(u, axis=0, weights=weights)
-    if d <= _PRINCIPAL and n > 2 * d:
-        shape = _Shape.principal(u, weights)
-        return centre, replace(shape, spread=np.sqrt(_WIDER) * shape.spread)
-    axis = slope if slope.any() else centre / np.linalg.norm(centre)
-    centre = (centre @ axis) * axis  # elsewhere the mean of few particles is mostly chance
-    of_axis = np.average(((u - centre) @ axis) ** 2, weights=weights)
-    total = np.average(((u - centre) ** 2).sum(axis=1), weights=weights)
-    rest = min(1.0, math.sqrt((total - of_axis) / (d - 1))) if d > 1 else 1.0
-    return centre, _Shape(axis[None], np.array([math.sqrt(_WIDER * of_axis)]), rest)
+    u, weights = found.failed[half], found.weights[half]
+    known = normals.dimensions <= _PRINCIPAL and len(u) > 2 * normals.dimensions
+    best = _Proposal.fit(u, weights, found.slope, axes=known).judge(found, ~half)
+    latest = best
+    for _ in range(_ROUNDS):
+        left = budget - normals.asked - _SCOUTS
+        if best.draws <= left or left < 2 * _SCOUTS or latest.variance > _SCOUTS:
+            break
+        u, weights = yield from _weigh_draws(normals, latest, _SCOUTS)
+        failed = weights > 0
+        u, weights = u[failed], weights[failed]
+        effective = weights.sum() ** 2 / max((weights**2).sum(), 1e-300)
+        if effective < _FEWEST:
+            break
+        known = effective > 4 * normals.dimensions
+        latest = _Proposal.fit(u, weights, found.slope, axes=known).judge(found, ~half)
+        best = min(best, latest, key=lambda proposal: proposal.draws)
+    return best
 
 
 def _find_slope(asked: list[tuple[FloatArray, FloatArray]], d: int) -> FloatArray:
