@@ -108,7 +108,6 @@ def compare_network(seconds: float) -> None:
     from sklearn.neural_network import MLPClassifier
 
     data = st.load("digits")
-    rows, _ = data.parts(seed=0)
     x = np.asarray(data.rows(np.arange(data.n)), np.float64).reshape(data.n, -1)
     train, test = data.parts(seed=0)
     model = MLPClassifier((100,), random_state=0, max_iter=300).fit(x[train], data.y[train])

@@ -346,6 +346,11 @@ class Records(Displayed):
         )
 
     @property
+    def beside_cells(self) -> tuple[AttackRecord | RareRecord, ...]:
+        """What attacks found, and probabilities of rare failures."""
+        return (*self.attacks, *self.rare)
+
+    @property
     def holds_anything(self) -> bool:
         """Whether there is a cell, a separation, a worst case or a probability of failure."""
         return bool(self.cells or self.separations or self.attacks or self.rare)

@@ -107,7 +107,5 @@ def _answer(measurement: Measurement) -> None:
     if measurement.why_plain or latent is None or margin is None:
         target.predict(measurement.noisy(target.points[places], keys))
         return
-    drawn = np.ascontiguousarray(
-        latent(draw_normals(keys, latent.dimensions)), target.points.dtype
-    )
+    drawn = np.ascontiguousarray(latent(draw_normals(keys, latent.dimensions)), target.points.dtype)
     margin(measurement.noisy.apply(target.points[places], drawn), target.y[places])

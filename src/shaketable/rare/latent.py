@@ -112,8 +112,8 @@ def find_latent(corruption: Corruption, d: int) -> LatentNoise | None:
 
 def draw_normals(keys: KeyArray, d: int) -> FloatArray:
     """Return d standard normal numbers for every key."""
-    from shaketable.corruptions.compiled import ziggurat  # compiled code, slow to load
     from shaketable.core.threads import run_over_rows
+    from shaketable.corruptions.compiled import ziggurat  # compiled code, slow to load
 
     out = np.empty((len(keys), d))
     run_over_rows(ziggurat.fill_gaussian, keys, out, settings=ziggurat.layers(2.0))

@@ -97,4 +97,4 @@ class Margin:
         other = np.where(right, -np.inf, scores).max(axis=1)
         with np.errstate(invalid="ignore"):
             margin = np.clip(np.nan_to_num(own - other), -1e300, 1e300)
-        return np.where(wrong, np.minimum(margin, 0.0), np.maximum(margin, _LEAST))
+        return np.asarray(np.where(wrong, np.minimum(margin, 0.0), np.maximum(margin, _LEAST)))

@@ -215,5 +215,3 @@ def check_corruption(corruption: Corruption) -> None:
             f"corruption must be drawn at random to have a probability, got {corruption.spec}; "
             "name noise, such as linf(eps_min)"
         )
-
-

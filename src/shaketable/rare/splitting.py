@@ -251,7 +251,7 @@ def _explore(normals: _Normals, budget: int) -> Asking[_Plan]:
             kernels.append(kernel)
             moved += len(copies)
         for _ in range(_STEPS):
-            moves = yield from _move(normals, kernel, levels[-1], u, margins, copies)
+            moves = yield from _move(normals, kernel, u, margins, copies, level=levels[-1])
             kernel = kernel.adapt(moves.accepted)
         kernels[-1] = kernel
     return _Plan(tuple(levels), tuple(kernels), first, _count_questions(moved))
@@ -294,10 +294,11 @@ class _Moves(NamedTuple):
 def _move(
     normals: _Normals,
     kernel: _Kernel,
-    level: float,
     u: FloatArray,
     margins: FloatArray,
     rows: IntArray,
+    *,
+    level: float,
 ) -> Asking[_Moves]:
     """Move some particles once, in place."""
     proposed = kernel.propose(u[rows], normals.draw(len(rows)))
@@ -325,8 +326,12 @@ class _Found:
     """Direction in which margins fall near failure; 0 if it is not known."""
 
     def __add__(self, other: _Found) -> _Found:
-        pairs = [*zip(vars(self).values(), vars(other).values(), strict=True)]
-        return _Found(*(np.concatenate(pair) for pair in pairs[:-1]), slope=self.slope)
+        joined = {
+            name: np.concatenate([values, vars(other)[name]])
+            for name, values in vars(self).items()
+            if name != "slope"
+        }
+        return _Found(**joined, slope=self.slope)
 
     @property
     def hits(self) -> int:
@@ -373,7 +378,7 @@ def _split(normals: _Normals, plan: _Plan, n: int) -> Asking[_Found]:
         u[copies], margins[copies] = u[origins], margins[origins]
         asked = asked[-(_SLOPES - 1) * _STEPS :]
         for _ in range(_STEPS):
-            moves = yield from _move(normals, kernel, level, u, margins, copies)
+            moves = yield from _move(normals, kernel, u, margins, copies, level=level)
             asked.append((moves.proposed, moves.answers))
     failed = margins <= 0
     values = reached * failed.reshape(_REPLICAS, n).mean(axis=1)
@@ -399,9 +404,7 @@ class _Proposal:
     """Expected third power of a weight, relative to that of the root of the expected square."""
 
     @classmethod
-    def fit(
-        cls, u: FloatArray, weights: FloatArray, slope: FloatArray, *, axes: bool
-    ) -> _Proposal:
+    def fit(cls, u: FloatArray, weights: FloatArray, slope: FloatArray, *, axes: bool) -> _Proposal:
         """Return the proposal around failures: with their principal axes, or one along the slope.
 
         Without a slope, the axis is that from 0 to their centre.

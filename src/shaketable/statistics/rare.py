@@ -34,7 +34,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import t as student
@@ -103,12 +103,11 @@ class PointRisks:
         """
         whole = {"method", "sample", "hits", "queries"}
         columns = zip(*risks, strict=True) if risks else [()] * len(PointRisk._fields)
-        return cls(
-            *(
-                np.array(column, np.int64 if name in whole else np.float64)
-                for name, column in zip(PointRisk._fields, columns, strict=True)
-            )
-        )
+        arrays: dict[str, Any] = {
+            name: np.array(column, np.int64 if name in whole else np.float64)
+            for name, column in zip(PointRisk._fields, columns, strict=True)
+        }
+        return cls(**arrays)
 
     @classmethod
     def join(cls, parts: Sequence[PointRisks]) -> PointRisks:
@@ -154,12 +153,12 @@ class PointRisks:
         for draws in np.unique(self.sample[~indirect]):
             alike = ~indirect & (self.sample == draws)
             hits, total = float(self.hits[alike].sum()), float(draws * alike.sum())
-            ends = np.array(hits / total), *compute_clopper_pearson(
-                np.array(hits), np.array(total), tail
+            ends = (
+                np.array(hits / total),
+                *compute_clopper_pearson(np.array(hits), np.array(total), tail),
             )
             values, low, high = (
-                np.append(array, end)
-                for array, end in zip((values, low, high), ends, strict=True)
+                np.append(array, end) for array, end in zip((values, low, high), ends, strict=True)
             )
             shares = np.append(shares, alike.sum() / n)
         mean = float(shares @ values)
@@ -176,7 +175,7 @@ class PointRisks:
         """
 
         def limits(confidence: float, times: float, careful: bool) -> tuple[float, float]:  # noqa: ARG001
-            low, high = self.limits(1 - confidence)
+            _, high = self.limits(1 - confidence)
             return 0.0, float(high.max())
 
         how = "highest of the one-sided limits of all points"

@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal, TypedDict
 from shaketable.core.schemas import NotesJson
 from shaketable.data.dataset import LabelJson
 from shaketable.evaluation.command_records import CommandRecord
-from shaketable.evaluation.rare_record import RareRecord
 from shaketable.evaluation.records import Records
 from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups

@@ -84,10 +84,11 @@ def compare(risks: Sequence[RareRisk]) -> list[Difference]:
     return [
         Difference(a.label, b.label, subtract_independent(a.mean, b.mean), "fails less often", True)
         for a, b in combinations(risks, 2)
-        if a.label != b.label and _get_setting(a) == _get_setting(b)
+        if a.label != b.label and get_setting(a) == get_setting(b)
     ]
 
 
-def _get_setting(risk: RareRisk) -> tuple[str, ...]:
+def get_setting(risk: RareRisk) -> tuple[str, ...]:
+    """Return what two models must share to be under the same noise."""
     r = risk.record
     return r.fingerprint, r.points.id, r.corruption, r.bounds

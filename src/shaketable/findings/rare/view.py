@@ -77,7 +77,9 @@ def _describe_methods(risk: RareRisk) -> str:
     counts = Counter(risk.record.method.tolist())
     parts = [f"{METHODS[method]} {count}" for method, count in sorted(counts.items())]
     plain = f"; {risk.record.why_plain}" if risk.record.why_plain else ""
-    return f"points by method, under {format_spec(risk.record.corruption)}: {', '.join(parts)}{plain}"
+    return (
+        f"points by method, under {format_spec(risk.record.corruption)}: {', '.join(parts)}{plain}"
+    )
 
 
 def _list_worst(risk: RareRisk) -> Table:
@@ -117,12 +119,12 @@ def describe_outcome(risks: Sequence[RareRisk], limit: float) -> list[Block]:
     sentences: list[Block] = []
     for risk in risks:
         outcome = risk.decide(limit)
-        mean = risk.mean
+        mean, spec = risk.mean, format_spec(risk.record.corruption)
         below, above, unclear = risk.risks.count_above(limit)
         text = (
             f"{outcome}: a wrong answer has probability {mean.value:.3g} (95 % interval "
-            f"{mean.low:.3g} to {mean.high:.3g}) under {format_spec(risk.record.corruption)}, required "
-            f"<= {limit:g}; of the points {below} are shown to be below that, {above} above, "
+            f"{mean.low:.3g} to {mean.high:.3g}) under {spec}, required <= {limit:g}; of "
+            f"the points {below} are shown to be below that, {above} above, "
             f"{unclear} neither"
         )
         if outcome == "inconclusive":
