@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from shaketable.evaluation.attack_record import AttackRecord
+    from shaketable.evaluation.rare_record import RareRecord
 
 
 CLEAN = "clean"
@@ -311,6 +312,8 @@ class Records(Displayed):
     """Path of their results file; empty for none."""
     registrations: tuple[Registration, ...] = ()
     """Requirements that were registered in the results file, the last ones at the end."""
+    rare: tuple[RareRecord, ...] = ()
+    """Probabilities of rare failures."""
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.cells)
@@ -339,12 +342,18 @@ class Records(Displayed):
             tuple({d.fingerprint: d for d in (*self.data, *other.data)}.values()),
             self.source or other.source,
             tuple(dict.fromkeys((*self.registrations, *other.registrations))),
+            tuple({r.key: r for r in (*self.rare, *other.rare)}.values()),
         )
 
     @property
+    def beside_cells(self) -> tuple[AttackRecord | RareRecord, ...]:
+        """What attacks found, and probabilities of rare failures."""
+        return (*self.attacks, *self.rare)
+
+    @property
     def holds_anything(self) -> bool:
-        """Whether there is a cell, a separation or a worst case."""
-        return bool(self.cells or self.separations or self.attacks)
+        """Whether there is a cell, a separation, a worst case or a probability of failure."""
+        return bool(self.cells or self.separations or self.attacks or self.rare)
 
     def __repr__(self) -> str:
         return f"<Records: {len(self)} cells, models {', '.join(self.models)}>"

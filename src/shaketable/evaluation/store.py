@@ -14,10 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from shaketable.core.errors import InputError, ShaketableError, StoreError
+from shaketable.core.errors import ShaketableError, StoreError
 from shaketable.evaluation.attack_record import AttackRecord
 from shaketable.evaluation.command_records import CommandRecord
 from shaketable.evaluation.data_record import DataRecord
+from shaketable.evaluation.rare_record import RareRecord
 from shaketable.evaluation.records import (
     FailureRecord,
     GroupingRecord,
@@ -78,6 +79,7 @@ class Store:
     >>> for data in found.data:
     ...     copy.add_data(data)
     >>> copy.add_attacks(found.attacks)
+    >>> copy.add_rare(found.rare)
     >>> for command in store.commands():
     ...     copy.add_command(command)
     >>> [each.number for each in (copy.register("require = 'mscr >= -1'"), *copy.registrations())]
@@ -177,12 +179,26 @@ class Store:
         records
             One per model, constraint and size.
         """
-        records = list(records)
+        self._add_beside_points("attacks", records)
+
+    def add_rare(self, records: Iterable[RareRecord]) -> None:
+        """Write probabilities of rare failures, in place of earlier ones of the same.
+
+        Parameters
+        ----------
+        records
+            One per model and corruption.
+        """
+        self._add_beside_points("rare", records)
+
+    def _add_beside_points(self, table: str, records: Iterable[AttackRecord | RareRecord]) -> None:
+        """Write records of points, each in place of one with the same key."""
+        records = [*records]
         with self._transaction("IMMEDIATE"):
             self._insert_points(record.points for record in records)
             for record in records:
-                self._delete("attacks", {"key": record.key})
-                self._insert("attacks", encode(record))
+                self._delete(table, {"key": record.key})
+                self._insert(table, encode(record))
         self._points |= {record.points.id for record in records}
 
     def rename(self, names: Mapping[str, str]) -> None:
@@ -388,7 +404,7 @@ class Store:
             return everything
         fingerprints = {cell.fingerprint for cell in cells}
         if ordered is None:
-            fingerprints |= {attack.fingerprint for attack in everything.attacks}
+            fingerprints |= {each.fingerprint for each in everything.beside_cells}
         return Records(
             cells,
             tuple(s for s in everything.separations if s.fingerprint in fingerprints),
@@ -401,6 +417,7 @@ class Store:
             data=tuple(d for d in everything.data if d.fingerprint in fingerprints),
             source=everything.source,
             registrations=everything.registrations,
+            rare=everything.rare if ordered is None else (),
         )
 
     def everything(self) -> Records:
@@ -539,16 +556,17 @@ class Store:
                 data=data,
                 notes=tuple(dict.fromkeys(note for each in data for note in each.notes)),
                 source="" if self.in_memory else self.path,
-                attacks=tuple(
-                    decode(AttackRecord, row | {"points": points[row["points"]]})
-                    for row in self._rows("attacks")
-                ),
+                attacks=self._decode(AttackRecord, "attacks", points),
                 registrations=self._decode(Registration, "registrations"),
+                rare=self._decode(RareRecord, "rare", points),
             )
 
-    def _decode(self, kind: type[T], table: str) -> tuple[T, ...]:
-        """Records of one kind, all that their table holds."""
-        return tuple(decode(kind, row) for row in self._rows(table))
+    def _decode(self, kind: type[T], table: str, points: Any = None) -> tuple[T, ...]:
+        """Records of one kind, all that their table holds, with their points."""
+        rows = self._rows(table)
+        if points is not None:
+            rows = (row | {"points": points[row["points"]]} for row in rows)
+        return tuple(decode(kind, row) for row in rows)
 
     @contextmanager
     def _transaction(self, kind: str = "DEFERRED") -> Iterator[None]:
@@ -582,12 +600,3 @@ class Store:
             if word in ("full", "locked", "disk I/O"):  # the file itself is fine
                 raised.exit_code = ShaketableError.exit_code
             raise raised from error
-
-
-def store_without_cells(path: str) -> InputError:
-    """Return the error for a results file without results."""
-    return InputError(
-        f"results file {path!r} must hold at least one cell, got none; evaluate and study write "
-        "cells, adversary and separation do not; measure a model: shaketable evaluate --store "
-        f"{path}"
-    )

@@ -36,3 +36,12 @@ def check_path(path: str, *, must_exist: bool) -> None:
         raise InputError(f"results file {path!r} is a device or a pipe; name a file")
     if must_exist and not file.exists():
         raise InputError(f"results file {path!r} does not exist; check the path")
+
+
+def store_without_cells(path: str) -> InputError:
+    """Return the error for a results file without results."""
+    return InputError(
+        f"results file {path!r} must hold at least one cell, got none; evaluate and study write "
+        "cells, adversary, risk and separation do not; measure a model: shaketable evaluate "
+        f"--store {path}"
+    )

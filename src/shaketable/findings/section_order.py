@@ -2,7 +2,7 @@
 
 PLACES = (
     "summary", "verdict", "requirements", "changes", "regimes", "comparison", "suite", "sets",
-    "worst-case", "maps", "...", "risk", "features", "groups", "measures", "confusion",
+    "worst-case", "maps", "...", "rare", "risk", "features", "groups", "measures", "confusion",
     "confidence", "inputs", "accuracy", "study", "differences", "correlation", "stopping", "data",
     "closest", "duplicates", "classes", "nearest", "one-nn", "missing", "notes", "errata", "method",
 )  # fmt: skip
