@@ -10,6 +10,7 @@ from shaketable.adversary import blocks
 from shaketable.adversary.curve import adversarial_curve
 from shaketable.adversary.worst_case import worst_case
 from shaketable.data.arrays import make_dataset
+from shaketable.models import Embedding
 
 X = np.random.default_rng(0).uniform(size=(60, 3))
 Y = (X.sum(axis=1) > 1.5).astype(int)
@@ -40,6 +41,7 @@ DECIDES = {
     "refit": True,
     "split": True,
     "points": 20,
+    "embedding": Embedding(lambda x: x**3, id="cubes"),
 }
 LEAVES = {"name": "other", "random": 3, "progress": True}
 OTHERS = {"own", "store", "unscale"}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
@@ -17,6 +17,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import shaketable as st
+from shaketable.adversary.target import Target
 from shaketable.core.errors import InputError
 from shaketable.models.classifier import as_classifier
 
@@ -101,9 +102,11 @@ def test_a_study_trains_models_of_several_labels(data):
     assert 0 < noisy.accuracy <= 1
 
 
-def test_worst_cases_take_sets(data):
-    model = KNeighborsClassifier(1).fit(X[:100], Y[:100])
-    worst = st.worst_case(model, data, [0.0, 0.5], points=10)
+@pytest.mark.parametrize("name", ["neighbours", "forest", "one vs rest", "ridge"])
+def test_worst_cases_take_sets(data, name):
+    model = {**MODELS, "ridge": RidgeClassifier()}[name].fit(X[:100], Y[:100])
+    worst = st.worst_case(model, data, [0.0, 0.5], points=10, attacks="random(queries=20)")
+    assert Target.of(model, data).provers == ()
     rows = worst.curves[0].attacked.rows
     clean = accuracy_score(Y[rows], model.predict(X[rows]))
     assert worst.curves[0].clean == clean

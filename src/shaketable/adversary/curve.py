@@ -15,6 +15,7 @@ from shaketable.adversary.attacks.rays import RayBisection
 from shaketable.adversary.attacks.registry import Attacks, parse_attacks
 from shaketable.adversary.brackets import prove
 from shaketable.adversary.distances import Distances
+from shaketable.adversary.embedded import check_use
 from shaketable.adversary.nearest_search import NAME as NEAREST
 from shaketable.adversary.nearest_search import NearestSearch
 from shaketable.adversary.region import Constraint, Region
@@ -275,6 +276,7 @@ def adversarial_curve(
     split: bool = False,
     unscale: bool = False,
     points: int | None = None,
+    embedding: Any = None,
     store: str | Path | None = None,
     progress: bool = False,
 ) -> Curve:
@@ -302,6 +304,9 @@ def adversarial_curve(
         Attack a fitted model at the test part on which a model trained here would be attacked.
     points
         Attack only so many of these points, drawn with `seed`.
+    embedding
+        Map to vectors, as in `separation`: Voronoi cells are then those of the vectors; the ball is
+        that of the points.
     store
         Results file, in which results of attacks are kept while they are computed. If the work is
         killed, the same call continues where it stopped. Functions are not recognised: they have
@@ -321,6 +326,7 @@ def adversarial_curve(
     >>> [float(accuracy.value) for accuracy in curve.accuracies]
     [1.0, 0.0]
     """
+    check_use(embedding, [constraint])
     target = Target.of(
         model,
         data,
@@ -332,6 +338,7 @@ def adversarial_curve(
         split=split,
         unscale=unscale,
         points=points,
+        embedding=embedding,
     )
     with Store(store) as results:
         return compute_curve(

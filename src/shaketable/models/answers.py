@@ -86,6 +86,23 @@ def get_scorer(answer: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return scorer
 
 
+def list_known(model: Any) -> list[Any]:
+    """Classes that a model states; none if it has several outputs, with classes of their own."""
+    stated = getattr(model, "classes_", None)
+    if stated is None or (isinstance(stated, list) and any(np.ndim(each) for each in stated)):
+        return []
+    found: list[Any] = np.asarray(stated).tolist()
+    return found
+
+
+def knows_any(model: Any, classes: Sequence[Any]) -> bool:
+    """Whether a model states any of these classes.
+
+    Where these are sets of labels, it was then fitted on them, and not on 0 and 1 per label.
+    """
+    return not {*list_known(model)}.isdisjoint(classes)
+
+
 _EXACT = {
     "BaggingClassifier.predict": "BaggingClassifier.predict_proba",
     "BaseDecisionTree.predict": "DecisionTreeClassifier.predict_proba",

@@ -33,6 +33,8 @@ from shaketable.models.answers import (
     EstimatorAnswer,
     Labelled,
     get_scorer,
+    knows_any,
+    list_known,
 )
 from shaketable.models.devices import find_device
 from shaketable.models.failures import Memory, report_failures
@@ -368,7 +370,7 @@ def _code_labels(
 ) -> Mapping[Any, int]:
     """Class code of every label that a model may return."""
     codes: dict[Any, int] = {label: code for code, label in enumerate(data.classes)}
-    known = _list_known(model)
+    known = list_known(model)
     known += list(data.model_classes or ())
     if set(data.classes) <= set(known):  # the model may know classes these data happen to lack
         codes = dict.fromkeys(known, -1) | codes
@@ -460,7 +462,7 @@ def _make_answer(
             _require_fitted(model, name)
         arrange = make_arranger(model, table, data.features, name)
         answer = EstimatorAnswer(model, arrange)
-        if data.label_sets is not None and not _knows_sets(model, data):
+        if data.label_sets is not None and not knows_any(model, data.classes):
             answer = ComposedAnswer(arrange, model.predict)  # its scores are those of labels
     elif is_module(model):
         from shaketable.models.torch_modules import ModuleAnswer  # torch
@@ -523,20 +525,6 @@ def _adapt_module(
 def is_estimator(model: Any) -> bool:
     """Whether this is a scikit-learn estimator, or behaves like one."""
     return hasattr(model, "predict") and hasattr(model, "get_params")
-
-
-def _list_known(model: Any) -> list[Any]:
-    """Classes that a model states; none if it has several outputs, with classes of their own."""
-    stated = getattr(model, "classes_", None)
-    if stated is None or (isinstance(stated, list) and any(np.ndim(each) for each in stated)):
-        return []
-    found: list[Any] = np.asarray(stated).tolist()
-    return found
-
-
-def _knows_sets(model: Any, data: Dataset) -> bool:
-    """Whether a model was fitted on sets of labels as classes, and not on 0 and 1 per label."""
-    return not {*_list_known(model)}.isdisjoint(data.classes)
 
 
 def _require_fitted(model: Any, name: str) -> None:
