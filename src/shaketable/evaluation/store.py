@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from shaketable.core.errors import ShaketableError, StoreError
 from shaketable.evaluation.attack_record import AttackRecord
+from shaketable.evaluation.certificate_record import CertificateRecord
 from shaketable.evaluation.command_records import CommandRecord
 from shaketable.evaluation.data_record import DataRecord
 from shaketable.evaluation.rare_record import RareRecord
@@ -34,6 +35,7 @@ from shaketable.evaluation.store_columns import (
     KEYS,
     NAMES,
     STATEMENTS,
+    TABLES,
     Part,
     compute_checksum,
     decode,
@@ -78,8 +80,7 @@ class Store:
     ...     copy.add_failure(failure)
     >>> for data in found.data:
     ...     copy.add_data(data)
-    >>> copy.add_attacks(found.attacks)
-    >>> copy.add_rare(found.rare)
+    >>> copy.add_results(found.beside_cells)
     >>> for command in store.commands():
     ...     copy.add_command(command)
     >>> [each.number for each in (copy.register("require = 'mscr >= -1'"), *copy.registrations())]
@@ -171,32 +172,19 @@ class Store:
                 self._delete("failures", {"key": cell["key"]})
         self._points |= set(points)
 
-    def add_attacks(self, records: Iterable[AttackRecord]) -> None:
-        """Write what attacks found, in place of what earlier ones found in the same region.
+    def add_results(self, records: Iterable[AttackRecord | RareRecord | CertificateRecord]) -> None:
+        """Write results beside the cells, each in place of an earlier one of the same.
 
         Parameters
         ----------
         records
-            One per model, constraint and size.
+            What attacks found, probabilities of rare failures, or certificates.
         """
-        self._add_beside_points("attacks", records)
-
-    def add_rare(self, records: Iterable[RareRecord]) -> None:
-        """Write probabilities of rare failures, in place of earlier ones of the same.
-
-        Parameters
-        ----------
-        records
-            One per model and corruption.
-        """
-        self._add_beside_points("rare", records)
-
-    def _add_beside_points(self, table: str, records: Iterable[AttackRecord | RareRecord]) -> None:
-        """Write records of points, each in place of one with the same key."""
         records = [*records]
         with self._transaction("IMMEDIATE"):
             self._insert_points(record.points for record in records)
             for record in records:
+                table = next(name for name, kind in TABLES.items() if kind is type(record))
                 self._delete(table, {"key": record.key})
                 self._insert(table, encode(record))
         self._points |= {record.points.id for record in records}
@@ -418,6 +406,7 @@ class Store:
             source=everything.source,
             registrations=everything.registrations,
             rare=everything.rare if ordered is None else (),
+            certificates=everything.certificates if ordered is None else (),
         )
 
     def everything(self) -> Records:
@@ -559,6 +548,7 @@ class Store:
                 attacks=self._decode(AttackRecord, "attacks", points),
                 registrations=self._decode(Registration, "registrations"),
                 rare=self._decode(RareRecord, "rare", points),
+                certificates=self._decode(CertificateRecord, "certificates", points),
             )
 
     def _decode(self, kind: type[T], table: str, points: Any = None) -> tuple[T, ...]:
