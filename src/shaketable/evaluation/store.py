@@ -39,7 +39,7 @@ from shaketable.evaluation.store_columns import (
     decode,
     encode,
 )
-from shaketable.evaluation.store_guards import check_path, explain_values
+from shaketable.evaluation.store_guards import check_pages, check_path, explain_values
 from shaketable.separations.separation import SeparationRecord
 
 SCHEMA = 8
@@ -193,7 +193,7 @@ class Store:
 
     def _add_beside_points(self, table: str, records: Iterable[AttackRecord | RareRecord]) -> None:
         """Write records of points, each in place of one with the same key."""
-        records = [*records]
+        records = list(records)
         with self._transaction("IMMEDIATE"):
             self._insert_points(record.points for record in records)
             for record in records:
@@ -455,7 +455,7 @@ class Store:
                 raise sqlite3.DatabaseError("its tables have other columns")
             if writable:
                 self._db.execute(f"PRAGMA user_version = {version}")  # fails if any write does
-                self._check_pages()
+                check_pages(self._db)
                 self._read(keys=())
                 deque(self._rows("parts"), maxlen=0)
 
@@ -467,12 +467,6 @@ class Store:
             self._db.execute("INSERT INTO totals VALUES (?, 0)", [table])
         self._db.execute(f"PRAGMA user_version = {SCHEMA}")
         self._db.execute(f"PRAGMA application_id = {_APPLICATION}")
-
-    def _check_pages(self) -> None:
-        """Let SQLite check that its pages and indexes fit together."""
-        (report,) = self._db.execute("PRAGMA integrity_check(1)").fetchone()
-        if report != "ok":
-            raise sqlite3.DatabaseError(report)
 
     def _replace(self, table: str, record: Any) -> None:
         """Write a record in place of one with the same key."""
