@@ -41,7 +41,7 @@ from shaketable.evaluation.store_columns import (
     decode,
     encode,
 )
-from shaketable.evaluation.store_guards import check_path, explain_values
+from shaketable.evaluation.store_guards import check_pages, check_path, explain_values
 from shaketable.separations.separation import SeparationRecord
 
 SCHEMA = 8
@@ -444,7 +444,7 @@ class Store:
                 raise sqlite3.DatabaseError("its tables have other columns")
             if writable:
                 self._db.execute(f"PRAGMA user_version = {version}")  # fails if any write does
-                self._check_pages()
+                check_pages(self._db)
                 self._read(keys=())
                 deque(self._rows("parts"), maxlen=0)
 
@@ -456,12 +456,6 @@ class Store:
             self._db.execute("INSERT INTO totals VALUES (?, 0)", [table])
         self._db.execute(f"PRAGMA user_version = {SCHEMA}")
         self._db.execute(f"PRAGMA application_id = {_APPLICATION}")
-
-    def _check_pages(self) -> None:
-        """Let SQLite check that its pages and indexes fit together."""
-        (report,) = self._db.execute("PRAGMA integrity_check(1)").fetchone()
-        if report != "ok":
-            raise sqlite3.DatabaseError(report)
 
     def _replace(self, table: str, record: Any) -> None:
         """Write a record in place of one with the same key."""
