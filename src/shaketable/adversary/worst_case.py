@@ -68,6 +68,8 @@ class WorstCase(Displayed):
     (1, True, [])
     >>> len(found.sentences("step")), len(found.avoidable("step"))
     (1, 1)
+    >>> found.beside(st.Records(())).lines
+    {'step': []}
     >>> sorted(found.json())[:2]
     ['avoidable', 'curves']
     >>> with tempfile.TemporaryDirectory() as folder:
