@@ -111,7 +111,7 @@ def compare_network(seconds: float) -> None:
     x = np.asarray(data.rows(np.arange(data.n)), np.float64).reshape(data.n, -1)
     train, test = data.parts(seed=0)
     model = MLPClassifier((100,), random_state=0, max_iter=300).fit(x[train], data.y[train])
-    size, chosen = 0.55 * (x.max() - x.min()), []
+    size = 4.0  # a quarter of the range
     part = st.make_dataset(x[test], data.y[test])
     spec = f"linf({size:.4g})"
     found = st.risk(model, part, spec, points=60, budget=30_000, bounds=None)

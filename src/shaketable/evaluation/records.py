@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from shaketable.evaluation.attack_record import AttackRecord
+    from shaketable.evaluation.certificate_record import CertificateRecord
     from shaketable.evaluation.rare_record import RareRecord
 
 
@@ -314,6 +315,8 @@ class Records(Displayed):
     """Requirements that were registered in the results file, the last ones at the end."""
     rare: tuple[RareRecord, ...] = ()
     """Probabilities of rare failures."""
+    certificates: tuple[CertificateRecord, ...] = ()
+    """Certificates of smoothed models."""
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.cells)
@@ -343,17 +346,18 @@ class Records(Displayed):
             self.source or other.source,
             tuple(dict.fromkeys((*self.registrations, *other.registrations))),
             tuple({r.key: r for r in (*self.rare, *other.rare)}.values()),
+            tuple({r.key: r for r in (*self.certificates, *other.certificates)}.values()),
         )
 
     @property
-    def beside_cells(self) -> tuple[AttackRecord | RareRecord, ...]:
-        """What attacks found, and probabilities of rare failures."""
-        return (*self.attacks, *self.rare)
+    def beside_cells(self) -> tuple[AttackRecord | RareRecord | CertificateRecord, ...]:
+        """What attacks found, probabilities of rare failures, and certificates."""
+        return (*self.attacks, *self.rare, *self.certificates)
 
     @property
     def holds_anything(self) -> bool:
-        """Whether there is a cell, a separation, a worst case or a probability of failure."""
-        return bool(self.cells or self.separations or self.attacks or self.rare)
+        """Whether there is a cell, a separation, or a result beside the cells."""
+        return bool(self.cells or self.separations or self.beside_cells)
 
     def __repr__(self) -> str:
         return f"<Records: {len(self)} cells, models {', '.join(self.models)}>"

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from shaketable.core.errors import ShaketableError, StoreError
 from shaketable.evaluation.attack_record import AttackRecord
+from shaketable.evaluation.certificate_record import CertificateRecord
 from shaketable.evaluation.command_records import CommandRecord
 from shaketable.evaluation.data_record import DataRecord
 from shaketable.evaluation.rare_record import RareRecord
@@ -34,12 +35,13 @@ from shaketable.evaluation.store_columns import (
     KEYS,
     NAMES,
     STATEMENTS,
+    TABLES,
     Part,
     compute_checksum,
     decode,
     encode,
 )
-from shaketable.evaluation.store_guards import check_path, explain_values
+from shaketable.evaluation.store_guards import check_pages, check_path, explain_values
 from shaketable.separations.separation import SeparationRecord
 
 SCHEMA = 9
@@ -78,8 +80,7 @@ class Store:
     ...     copy.add_failure(failure)
     >>> for data in found.data:
     ...     copy.add_data(data)
-    >>> copy.add_attacks(found.attacks)
-    >>> copy.add_rare(found.rare)
+    >>> copy.add_results(found.beside_cells)
     >>> for command in store.commands():
     ...     copy.add_command(command)
     >>> [each.number for each in (copy.register("require = 'mscr >= -1'"), *copy.registrations())]
@@ -171,32 +172,19 @@ class Store:
                 self._delete("failures", {"key": cell["key"]})
         self._points |= set(points)
 
-    def add_attacks(self, records: Iterable[AttackRecord]) -> None:
-        """Write what attacks found, in place of what earlier ones found in the same region.
+    def add_results(self, records: Iterable[AttackRecord | RareRecord | CertificateRecord]) -> None:
+        """Write results beside the cells, each in place of an earlier one of the same.
 
         Parameters
         ----------
         records
-            One per model, constraint and size.
+            What attacks found, probabilities of rare failures, or certificates.
         """
-        self._add_beside_points("attacks", records)
-
-    def add_rare(self, records: Iterable[RareRecord]) -> None:
-        """Write probabilities of rare failures, in place of earlier ones of the same.
-
-        Parameters
-        ----------
-        records
-            One per model and corruption.
-        """
-        self._add_beside_points("rare", records)
-
-    def _add_beside_points(self, table: str, records: Iterable[AttackRecord | RareRecord]) -> None:
-        """Write records of points, each in place of one with the same key."""
         records = [*records]
         with self._transaction("IMMEDIATE"):
             self._insert_points(record.points for record in records)
             for record in records:
+                table = next(name for name, kind in TABLES.items() if kind is type(record))
                 self._delete(table, {"key": record.key})
                 self._insert(table, encode(record))
         self._points |= {record.points.id for record in records}
@@ -418,6 +406,7 @@ class Store:
             source=everything.source,
             registrations=everything.registrations,
             rare=everything.rare if ordered is None else (),
+            certificates=everything.certificates if ordered is None else (),
         )
 
     def everything(self) -> Records:
@@ -455,7 +444,7 @@ class Store:
                 raise sqlite3.DatabaseError("its tables have other columns")
             if writable:
                 self._db.execute(f"PRAGMA user_version = {version}")  # fails if any write does
-                self._check_pages()
+                check_pages(self._db)
                 self._read(keys=())
                 deque(self._rows("parts"), maxlen=0)
 
@@ -467,12 +456,6 @@ class Store:
             self._db.execute("INSERT INTO totals VALUES (?, 0)", [table])
         self._db.execute(f"PRAGMA user_version = {SCHEMA}")
         self._db.execute(f"PRAGMA application_id = {_APPLICATION}")
-
-    def _check_pages(self) -> None:
-        """Let SQLite check that its pages and indexes fit together."""
-        (report,) = self._db.execute("PRAGMA integrity_check(1)").fetchone()
-        if report != "ok":
-            raise sqlite3.DatabaseError(report)
 
     def _replace(self, table: str, record: Any) -> None:
         """Write a record in place of one with the same key."""
@@ -559,6 +542,7 @@ class Store:
                 attacks=self._decode(AttackRecord, "attacks", points),
                 registrations=self._decode(Registration, "registrations"),
                 rare=self._decode(RareRecord, "rare", points),
+                certificates=self._decode(CertificateRecord, "certificates", points),
             )
 
     def _decode(self, kind: type[T], table: str, points: Any = None) -> tuple[T, ...]:

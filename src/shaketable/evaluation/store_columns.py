@@ -15,6 +15,7 @@ import numpy as np
 from shaketable.core.types import FloatArray, IntArray
 from shaketable.evaluation.answers import Answers
 from shaketable.evaluation.attack_record import AttackRecord
+from shaketable.evaluation.certificate_record import CertificateRecord
 from shaketable.evaluation.command_records import CommandRecord
 from shaketable.evaluation.data_record import DataRecord
 from shaketable.evaluation.rare_record import RareRecord
@@ -51,6 +52,7 @@ TABLES: Mapping[str, type[Any]] = {
     "failures": FailureRecord,
     "attacks": AttackRecord,
     "rare": RareRecord,
+    "certificates": CertificateRecord,
     "data": DataRecord,
     "parts": Part,
     "registrations": Registration,
@@ -67,6 +69,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "failures": ("key",),
     "attacks": ("key",),
     "rare": ("key",),
+    "certificates": ("key",),
     "data": ("fingerprint",),
     "parts": ("key",),
     "registrations": ("number",),

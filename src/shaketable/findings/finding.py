@@ -101,6 +101,7 @@ FINDINGS: Registry[FindingKind] = Registry(
         "shaketable.findings.correlation.finding",
         "shaketable.findings.summary.finding",
         "shaketable.adversary.finding",
+        "shaketable.adversary.smoothing.finding",
     ),
 )
 """All kinds of findings."""

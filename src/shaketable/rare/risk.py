@@ -114,7 +114,7 @@ def risk(
         )
         record = measurement.measure(None if results.in_memory else results, progress=progress)
         if not results.in_memory:
-            results.add_rare([record])
+            results.add_results([record])
         known = results.everything().separations
     separations = tuple(s for s in known if s.fingerprint == record.fingerprint)
     records = Records((), separations, data=(DataRecord.of(data),), rare=(record,))

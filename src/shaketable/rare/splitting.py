@@ -113,9 +113,9 @@ def estimate_risk(
     while found.hits and len(found.values) + _REPLICAS <= most and not found.is_precise(precision):
         found = found + (yield from _split(normals, plan, n))
     risk, left = found.conclude(normals.asked), max(1000, (budget - normals.asked) // 1000 * 1000)
-    if risk.hits or left * risk.reach < 4:
+    if risk.hits or 0 < left * risk.reach < 4:
         return risk
-    # where the levels end early, as on a plateau, plain draws that all are right prove more
+    # where levels end early, as on a plateau, or no replica gets there, plain draws prove more
     risk = yield from draw_plainly(normals, left)
     return risk._replace(queries=normals.asked)
 
