@@ -120,7 +120,7 @@ def find_least_cube(
 
     def reach(size: FloatArray) -> FloatArray:
         part = np.minimum(size[:, None], room)
-        return np.where(stepped, np.floor(part / step + _OFF) * step, part)
+        return np.asarray(np.where(stepped, np.floor(part / step + _OFF) * step, part))
 
     _, low = find_least_steps(gain, room, need, math.inf)
     high = low + grid.max(initial=0.0)  # there, every column has gone as far as without a grid
