@@ -85,7 +85,7 @@ def _fill_together(gain: FloatArray, room: FloatArray, need: FloatArray, p: floa
     enough = gained >= need[:, None]
     place = np.arange(len(gain)), enough.argmax(axis=1)
     time = np.divide(need - before[place], rate[place], out=0.0 * need, where=rate[place] > 0)
-    steps = np.minimum(np.maximum(time, 0.0)[:, None] * speed, room)
+    steps: FloatArray = np.minimum(np.maximum(time, 0.0)[:, None] * speed, room)
     steps[~enough.any(axis=1)] = np.nan
     return steps
 
