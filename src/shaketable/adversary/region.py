@@ -46,7 +46,7 @@ class Held:
 
     def find_gaps(self, rows: IntArray) -> Array:
         """Which values of the columns that move are missing, (rows, d)."""
-        return np.isnan(self.rows[np.ix_(rows, self.table.moved)])
+        return np.asarray(np.isnan(self.rows[np.ix_(rows, self.table.moved)]))
 
     def complete(self, rows: IntArray, moved: Array) -> Array:
         """Rows with all their columns; values that are missing stay so."""

@@ -1,4 +1,4 @@
-"""Distances of linear models: against closed forms, against dense searches, and with the command."""
+"""Distances of linear models: against closed forms and dense searches, and with the command."""
 
 import math
 import time

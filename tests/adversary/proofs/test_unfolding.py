@@ -1,4 +1,4 @@
-"""Looking through the steps of models: features follow the columns that move, or nothing is said."""
+"""Looking through steps of models: features follow the columns that move, or nothing is said."""
 
 import numpy as np
 import pytest

@@ -85,7 +85,7 @@ def _fill_together(gain: FloatArray, room: FloatArray, need: FloatArray, p: floa
     enough = gained >= need[:, None]
     place = np.arange(len(gain)), enough.argmax(axis=1)
     time = np.divide(need - before[place], rate[place], out=0.0 * need, where=rate[place] > 0)
-    steps = np.minimum(np.maximum(time, 0.0)[:, None] * speed, room)
+    steps: FloatArray = np.minimum(np.maximum(time, 0.0)[:, None] * speed, room)
     steps[~enough.any(axis=1)] = np.nan
     return steps
 
@@ -120,7 +120,7 @@ def find_least_cube(
 
     def reach(size: FloatArray) -> FloatArray:
         part = np.minimum(size[:, None], room)
-        return np.where(stepped, np.floor(part / step + _OFF) * step, part)
+        return np.asarray(np.where(stepped, np.floor(part / step + _OFF) * step, part))
 
     _, low = find_least_steps(gain, room, need, math.inf)
     high = low + grid.max(initial=0.0)  # there, every column has gone as far as without a grid

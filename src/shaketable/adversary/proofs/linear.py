@@ -232,10 +232,8 @@ def _read_counts(estimator: Any) -> Scores:
     return _make_scores(estimator.feature_log_prob_, offsets)
 
 
-def _read_marks(estimator: Any) -> Scores | None:
-    """Bernoulli naive Bayes of features as they are; with a threshold it is no linear model."""
-    if estimator.binarize is not None:
-        return None
+def read_marks(estimator: Any) -> Scores:
+    """Return the scores of Bernoulli naive Bayes, linear in what is 0 or 1 behind its threshold."""
     absent = np.log(1 - np.exp(estimator.feature_log_prob_))
     weights, offsets = estimator.feature_log_prob_ - absent, estimator.class_log_prior_
     return _make_scores(weights, offsets + absent.sum(axis=1))
@@ -261,7 +259,7 @@ _READERS: Mapping[str, Callable[[Any], Scores | None]] = {
     "RidgeClassifier": _read_linear,
     "RidgeClassifierCV": _read_linear,
     "LinearDiscriminantAnalysis": _read_linear,
-    "BernoulliNB": _read_marks,
+    "BernoulliNB": lambda it: read_marks(it) if it.binarize is None else None,
     "MultinomialNB": _read_counts,
     "ComplementNB": _read_counts,
     "SVC": _read_machine,

@@ -1,4 +1,4 @@
-"""The provers of 1-nearest-neighbour classifiers: exact distances in L2, brackets in other norms."""
+"""The provers of 1-nearest-neighbour classifiers: exact in L2, brackets in other norms."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ class NearestBrackets:
         """Bound the distances of rows from both sides."""
         queries = LabelQueries(model, region)
         codes = np.array([model.codes.get(label, -1) for label in self.one_nn.labels.tolist()])
-        moved, low = region.x[rows], np.zeros(len(rows))
-        high = np.where(queries.are_hits(rows, y, moved), 0.0, math.inf)
-        self._search_lines(queries, rows, y, codes, moved, high)
+        low = np.zeros(len(rows))
+        high = np.where(queries.are_hits(rows, y, region.x[rows]), 0.0, math.inf)
+        moved = self._search_lines(queries, rows, y, codes, high)
         asked, bounds = 0, dict[int, FloatArray]()
         solved: dict[int, list[int]] = {int(i): [] for i in np.flatnonzero(high > 0)}
         while solved:  # once per program; all that was found is confirmed at once
@@ -110,22 +110,20 @@ class NearestBrackets:
         return AttackResult(moved, found, queries.count + asked, np.minimum(low, region.epsilon))
 
     def _search_lines(
-        self,
-        queries: LabelQueries,
-        rows: IntArray,
-        y: IntArray,
-        codes: IntArray,
-        moved: FloatArray,
-        high: FloatArray,
-    ) -> None:
-        """Search the lines to the nearest wrong points by bisection; `moved` and `high` change."""
+        self, queries: LabelQueries, rows: IntArray, y: IntArray, codes: IntArray, high: FloatArray
+    ) -> FloatArray:
+        """Search the lines to the nearest wrong points by bisection; `high` changes.
+
+        Returns what was found; the row's own point where nothing was.
+        """
         region, near = queries.region, []
+        moved = region.x[rows]
         for i in np.flatnonzero(np.isinf(high)):
             wrong = self.one_nn.points[codes != y[i]]
             away = pnorm(wrong - region.x[rows[i]], region.p)
             near += [(i, wrong[k], away[k]) for k in np.argsort(away)[:_LINES]]
         if not near:
-            return
+            return moved
         owner = np.array([i for i, _, _ in near])
         x, size = region.x[rows[owner]], np.array([away for _, _, away in near])
         step = np.array([point for _, point, _ in near]) - x
@@ -140,6 +138,7 @@ class NearestBrackets:
         for k, i in enumerate(owner):
             if end[k] * size[k] < high[i]:
                 high[i], moved[i] = end[k] * size[k], x[k] + end[k] * step[k]
+        return moved
 
 
 _EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
@@ -175,6 +174,11 @@ class _Search:
         return self.one_nn.p == 2 and linear and len(self.right) > 0
 
     @property
+    def _box(self) -> list[tuple[float, float]]:
+        """Range of each step, and of one more value that is not negative."""
+        return [*zip(self.low.tolist(), self.high.tolist(), strict=True), (0.0, math.inf)]
+
+    @property
     def programs(self) -> int:
         """How many of them may be solved."""
         return _PROGRAMS if self.d <= _WIDE else _FEW
@@ -192,7 +196,7 @@ class _Search:
         inverse = 0.0 if math.isinf(p) else 1 / p
         own_inverse = 0.0 if math.isinf(own) else 1 / own
         ratio = self.d ** max(0.0, own_inverse - inverse)
-        return max(0.0, float(far - near - lost) / (2 * ratio) * (1 - _LESS))
+        return max(0.0, float(far - near - lost) / (2 * float(ratio)) * (1 - _LESS))
 
     def bound_all(self, high: float) -> FloatArray:
         """Lower bound of the distance at which each wrong point wins; rough beyond `high`."""
@@ -204,9 +208,7 @@ class _Search:
         return bounds
 
     def sharpen(self, bounds: FloatArray) -> int:
-        """Return the wrong point with the smallest bound, after bounds of the smallest ones by all
-        right points; -1 if there is none.
-        """
+        """Bound the smallest ones by all right points; return the smallest then, -1 if none is."""
         if not len(bounds):
             return -1
         done: set[int] = set()
@@ -218,9 +220,10 @@ class _Search:
 
     def _bound(self, which: IntArray, count: int) -> FloatArray:
         """Distance to the farthest of the half-spaces of some right points, by wrong point."""
-        from scipy.spatial.distance import cdist  # slow to import
+        from scipy.spatial import distance  # slow to import
 
         wrong, right = self.wrong[which], self.right[:count]
+        (cdist,) = _untyped(distance, "cdist")
         order = {"p": self.q} if 1 < self.q < math.inf else {}
         name = "minkowski" if order else "cityblock" if self.q == 1 else "chebyshev"
         apart = cdist(wrong, right, name, **order)
@@ -283,14 +286,14 @@ class _Search:
         self, normals: FloatArray, gaps: FloatArray
     ) -> tuple[FloatArray | None, FloatArray | None]:
         """Shortest step with ``normals @ step >= gaps`` within the value range, and multipliers."""
-        from scipy.optimize import linprog
-        from scipy.sparse import csr_array, eye_array, hstack, vstack
+        from scipy import sparse
 
-        d, dense = self.d, csr_array(normals)
+        # its types do not say that parts of several kinds may be joined
+        hstack, vstack, eye_array = _untyped(sparse, "hstack", "vstack", "eye_array")
+        d, dense = self.d, sparse.csr_array(normals)
         if self.region.p == 1:  # steps up and down
             cost, rows, sides = np.ones(2 * d), hstack([-dense, dense]), -gaps
-            box = [*zip(np.zeros(d), self.high, strict=True)]
-            box += zip(np.zeros(d), -self.low, strict=True)
+            box = [(0.0, end) for end in (*self.high.tolist(), *(-self.low).tolist())]
         else:  # the largest of them comes last
             cost, one = np.append(np.zeros(d), 1.0), np.full((d, 1), -1.0)
             none = np.zeros((len(gaps), 1))
@@ -298,26 +301,33 @@ class _Search:
                 [hstack([-dense, none]), hstack([eye_array(d), one]), hstack([-eye_array(d), one])]
             )
             sides = np.append(-gaps, np.zeros(2 * d))
-            box = [*zip(self.low, self.high, strict=True), (0.0, None)]
-        result = linprog(cost, rows.tocsr(), sides, bounds=box, method="highs", options=_EXACT)
+            box = self._box
+        result = _solve(cost, rows.tocsr(), sides, box)
         if result.status != 0:
             return None, None
         step = result.x[:d] - result.x[d:] if self.region.p == 1 else result.x[:d]
         weights = np.maximum(-result.ineqlin.marginals[: len(gaps)], 0.0)
         return step, weights if weights.any() else None
 
-
     def _weigh_empty(self, normals: FloatArray, gaps: FloatArray) -> FloatArray:
         """Multipliers with which half-spaces imply that no place is in all of them."""
-        from scipy.optimize import linprog
-
         rows = -np.hstack([normals, np.ones((len(gaps), 1))])  # the last value is what is lacking
-        box = [*zip(self.low, self.high, strict=True), (0.0, None)]
-        cost = np.append(np.zeros(self.d), 1.0)
-        result = linprog(cost, rows, -gaps, bounds=box, method="highs")
+        result = _solve(np.append(np.zeros(self.d), 1.0), rows, -gaps, self._box)
         if result.status != 0:
             return np.zeros(len(gaps))
-        return np.maximum(-result.ineqlin.marginals, 0.0)
+        return np.asarray(np.maximum(-result.ineqlin.marginals, 0.0))
+
+
+def _solve(cost: FloatArray, rows: Any, sides: FloatArray, box: list[Any]) -> Any:
+    """Minimise ``cost @ z`` with ``rows @ z <= sides``."""
+    from scipy import optimize  # slow to import
+
+    (linprog,) = _untyped(optimize, "linprog")
+    return linprog(cost, rows, sides, bounds=box, method="highs", options=_EXACT)
+
+
+def _untyped(module: Any, *names: str) -> list[Any]:
+    return [getattr(module, name) for name in names]
 
 
 def _recognise_exact(model: Any, data: Dataset, unscale: bool) -> Prover | None:

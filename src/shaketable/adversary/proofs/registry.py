@@ -59,7 +59,9 @@ def _recognise(name: str, thing: Any, model: Any, data: Dataset, unscale: bool) 
 PROVERS: Registry[Recognise] = Registry(
     "prover",
     admit=_admit,
-    homes=tuple(f"shaketable.adversary.proofs.{home}" for home in ("linear", "nearest")),
+    homes=tuple(
+        f"shaketable.adversary.proofs.{home}" for home in ("bernoulli", "linear", "nearest")
+    ),
 )
 """All functions that recognise models."""
 

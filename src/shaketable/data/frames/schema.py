@@ -134,7 +134,8 @@ class TableSchema:
     @property
     def ends(self) -> tuple[FloatArray, FloatArray]:
         """Least and largest value that every column may be changed to."""
-        return self._limits[:2]
+        low, high, _, _ = self._limits
+        return low, high
 
     @cached_property
     def _limits(self) -> tuple[FloatArray, ...]:
