@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal, TypedDict
 import numpy as np
 
 from shaketable.adversary.accuracy import AdversarialAccuracy, AdversarialAccuracyJson
-from shaketable.adversary.attacks.rays import RayBisection
-from shaketable.adversary.attacks.registry import Attacks, parse_attacks
+from shaketable.adversary.attacks.registry import Attack, Attacks, parse_attacks
+from shaketable.adversary.effort import EFFORT, check_effort, choose_without_gradients
 from shaketable.adversary.region import Constraint, Region
 from shaketable.adversary.rounds import ROOM_TRIES, run_attacks
 from shaketable.adversary.target import Attacked, Target
@@ -156,6 +156,7 @@ def adversarial_accuracy(
     norm: str | float = 2,
     constraint: Constraint = "none",
     attacks: Attacks = None,
+    effort: int = EFFORT,
     bounds: BoundsLike = None,
     seed: int = 0,
 ) -> AdversarialAccuracy:
@@ -183,6 +184,8 @@ def adversarial_accuracy(
     attacks
         Spec strings such as ``"rays(queries=1000)"`` (``shaketable list attacks``) or `Attack`
         objects; by default those that suit the model.
+    effort
+        How hard these search, from 1 (quick) to 5; without effect if attacks are given.
     bounds
         (low, high) of values, if they have a range.
     seed
@@ -207,7 +210,9 @@ def adversarial_accuracy(
     data = as_dataset((x, y))
     data = data if bounds is None else replace(data, bounds=choose_bounds(data, bounds))
     target = Target.of(model, data, seed=seed)
-    curve = compute_curve(target, [epsilon], norm=norm, constraint=constraint, attacks=attacks)
+    curve = compute_curve(
+        target, [epsilon], norm=norm, constraint=constraint, attacks=attacks, effort=effort
+    )
     accuracy = curve.accuracies[0]
     return replace(accuracy, notes=(*data.notes(), *accuracy.notes))
 
@@ -220,6 +225,7 @@ def adversarial_curve(
     norm: str | float = 2,
     constraint: Constraint = "none",
     attacks: Attacks = None,
+    effort: int = EFFORT,
     bounds: BoundsLike | Literal["declared"] = "declared",
     seed: int = 0,
     name: str | None = None,
@@ -243,7 +249,7 @@ def adversarial_curve(
         the data have no test part.
     epsilons
         One radius or several.
-    norm, constraint, attacks
+    norm, constraint, attacks, effort
         As in `adversarial_accuracy`.
     bounds, name, refit, unscale
         As in `evaluate`.
@@ -293,6 +299,7 @@ def adversarial_curve(
             norm=norm,
             constraint=constraint,
             attacks=attacks,
+            effort=effort,
             keep=None if results.in_memory else results,
             progress=progress,
         )
@@ -305,6 +312,7 @@ def compute_curve(
     norm: str | float = 2,
     constraint: Constraint = "none",
     attacks: Attacks = None,
+    effort: int = EFFORT,
     keep: Parts | None = None,
     progress: bool = False,
 ) -> Curve:
@@ -315,7 +323,7 @@ def compute_curve(
     )
     if not ladder:
         raise InputError("epsilons must hold one size or more, got none")
-    given = parse_attacks(attacks)
+    given, effort = parse_attacks(attacks), check_effort(effort)
     base = target.make_region(as_p(norm), max(ladder), constraint, progress=progress)
     accuracies: list[AdversarialAccuracy] = []
     title = f"attacking {target.classifier.name}"
@@ -323,10 +331,11 @@ def compute_curve(
         for epsilon in ladder:
             before = [] if constraint == "genuine-exact" else accuracies[-1:]
             region = replace(base, epsilon=epsilon)
-            accuracies.append(run_attacks(target, region, given, before, keep))
+            accuracies.append(run_attacks(target, region, given, before, keep, effort))
             step()
     if target.classifier.device is not None:
-        accuracies = _check_gradients(target, base, accuracies, keep, search=given is None)
+        more = choose_without_gradients(effort) if given is None else []
+        accuracies = _check_gradients(target, base, accuracies, keep, more)
     elif target.data.d > _MANY:
         note = "Searched without gradients, which a torch module would have: that finds far less."
         accuracies = [a if a.proven else replace(a, notes=(note,)) for a in accuracies]
@@ -338,10 +347,9 @@ def _check_gradients(
     base: Region,
     accuracies: list[AdversarialAccuracy],
     keep: Parts | None,
-    *,
-    search: bool,
+    more: list[Attack],
 ) -> list[AdversarialAccuracy]:
-    """Add notes about the model's gradients; if they may be masked, `search` without them."""
+    """Add notes about the model's gradients; if they may be masked, run `more` attacks."""
     from shaketable.adversary.attacks.health import gradient_health  # needs torch
 
     bounded = [a for a in accuracies if not a.proven]
@@ -355,9 +363,8 @@ def _check_gradients(
     checked: list[AdversarialAccuracy] = []
     for a in accuracies:
         b = a
-        if search and health.signs and not a.proven:
+        if more and health.signs and not a.proven:
             before = [a] if a.constraint == "genuine-exact" else [*checked[-1:], a]
-            rays = [RayBisection(500, aim="first")]
-            b = run_attacks(target, replace(base, epsilon=a.epsilon), rays, before, keep)
+            b = run_attacks(target, replace(base, epsilon=a.epsilon), more, before, keep)
         checked.append(b if a.proven else replace(b, notes=notes))
     return checked

@@ -12,13 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shaketable.adversary.accuracy import AdversarialAccuracy, Examples, Trial
-from shaketable.adversary.attacks.cover import Cover, has_room
-from shaketable.adversary.attacks.gradients import APGD, PGD
+from shaketable.adversary.attacks.cover import has_room
 from shaketable.adversary.attacks.one_nn_exact import OneNNExact
-from shaketable.adversary.attacks.random_search import RandomSearch
-from shaketable.adversary.attacks.rays import RayBisection
 from shaketable.adversary.attacks.registry import Attack, AttackResult
-from shaketable.adversary.one_nn import FittedOneNN, prove_robust
+from shaketable.adversary.effort import EFFORT, choose_attacks
+from shaketable.adversary.one_nn import prove_robust
 from shaketable.adversary.region import Region
 from shaketable.adversary.target import Target, fast_device
 from shaketable.core.arrays import Parts, keep_arrays, load_arrays
@@ -41,6 +39,7 @@ def run_attacks(
     attacks: Sequence[Attack] | None = None,
     before: Sequence[AdversarialAccuracy] = (),
     keep: Parts | None = None,
+    effort: int = EFFORT,
 ) -> AdversarialAccuracy:
     """Compute the adversarial accuracy at one epsilon.
 
@@ -55,6 +54,8 @@ def run_attacks(
         region their attacks are listed as well.
     keep
         Where results of attacks are kept, so that they are not run again.
+    effort
+        From 1 to 5, where no attacks are given.
     """
     n, rows, exact = len(target.y), target.rows, region.constraint == "genuine-exact"
     setting = region.p, region.epsilon, region.constraint
@@ -76,7 +77,7 @@ def run_attacks(
         moved[place] = region.extract(earlier.examples.moved)
         trials += earlier.trials if earlier.epsilon == region.epsilon else ()
     if not proven:
-        chosen = attacks or choose_attacks(target.classifier, region, target.one_nn)
+        chosen = attacks or choose_attacks(target.classifier, region, target.one_nn, effort)
         for attack in chosen:
             if not len(todo := np.flatnonzero(withstood & remains & ~settled)):
                 break
@@ -98,27 +99,6 @@ def run_attacks(
     return AdversarialAccuracy(
         *setting, withstood, remains, is_exact, examples, tuple(trials), proven
     )
-
-
-def choose_attacks(
-    classifier: Classifier, region: Region, one_nn: FittedOneNN | None
-) -> list[Attack]:
-    """Attacks that suit a model, in the order in which they run.
-
-    A 1-NN classifier in L2 is solved exactly, and what rounding leaves open is searched. In one and
-    two dimensions the region is covered. Torch modules are attacked along their gradients, with
-    cross-entropy and margin losses, and by random search, which needs no gradients (where these
-    look masked, rays follow); all other models by random search and rays to the boundary.
-    """
-    d = region.x.shape[1]
-    attacks: list[Attack] = [RandomSearch(200), RayBisection(1000, aim="first")]
-    if d <= 2 and region.p >= 1 and region.beside is None:
-        attacks = [Cover(0.001 if d == 1 else 0.05)]
-    elif classifier.device is not None:
-        attacks = [PGD(20), APGD(50, loss="ce"), APGD(50, loss="dlr"), RandomSearch(50)]
-    if one_nn is not None and region.p == 2 and region.constraint != "genuine-exact":
-        attacks = [OneNNExact(one_nn), *attacks]
-    return attacks
 
 
 def _describe_proof(attack: Attack) -> str:

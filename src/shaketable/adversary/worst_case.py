@@ -16,6 +16,7 @@ from shaketable.adversary.accuracy import AdversarialAccuracy
 from shaketable.adversary.agreement import AgreementsJson
 from shaketable.adversary.attacks.registry import Attacks
 from shaketable.adversary.curve import Curve, CurveJson, compute_curve
+from shaketable.adversary.effort import EFFORT
 from shaketable.adversary.kept import list_records
 from shaketable.adversary.region import Constraint
 from shaketable.adversary.target import Draws, Target
@@ -504,6 +505,7 @@ def worst_case(
     norm: str | float = 2,
     constraints: Constraint | Sequence[Constraint] = "none",
     attacks: Attacks = None,
+    effort: int = EFFORT,
     random: int = 0,
     bounds: BoundsLike | Literal["declared"] = "declared",
     seed: int = 0,
@@ -529,7 +531,7 @@ def worst_case(
         Order of the norm.
     constraints
         One or several of ``none``, ``genuine-max`` and ``genuine-exact``, one curve each.
-    attacks
+    attacks, effort
         As in `adversarial_accuracy`.
     random
         Number of noisy copies per point, for the accuracy under random noise of the same sizes,
@@ -581,6 +583,7 @@ def worst_case(
                 norm=norm,
                 constraint=constraint,
                 attacks=attacks,
+                effort=effort,
                 keep=None if results.in_memory else results,
                 progress=progress,
             )

@@ -74,6 +74,7 @@ def run(args: argparse.Namespace) -> int:
                     norm=options.norm,
                     constraints=constraints,
                     attacks=attacks,
+                    effort=options.effort,
                     random=options.random,
                     bounds=options.bounds,
                     seed=options.seed,

@@ -11,6 +11,7 @@ import numpy as np
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.dataset import Scaling
 from shaketable.models.answers import ComposedAnswer, EstimatorAnswer
+from shaketable.models.boosters import BoosterModel
 from shaketable.models.classifier import Classifier
 from shaketable.models.feature_scaling import FeatureScaling
 
@@ -69,7 +70,7 @@ def _gather(splits: Splits) -> tuple[list[Any], list[Any]]:
 def _find_splits(model: Any) -> Splits | None:
     """Splits of all trees of a model; None if it is none that is known."""
     kind, home = type(model).__name__, type(model).__module__.partition(".")[0]
-    if hasattr(model, "booster"):  # a booster from a file
+    if isinstance(model, BoosterModel):
         return _find_splits(model.booster)
     if home == "xgboost":
         booster = model.get_booster() if hasattr(model, "get_booster") else model
@@ -89,7 +90,7 @@ def _find_splits(model: Any) -> Splits | None:
 
 
 def _read_histograms(model: Any) -> Splits:
-    for predictor in np.ravel(model._predictors):  # noqa: SLF001  (they are nowhere else)
+    for predictor in np.ravel(model._predictors):
         nodes = predictor.nodes[(predictor.nodes["is_leaf"] == 0)]
         nodes = nodes[nodes["is_categorical"] == 0]
         yield nodes["feature_idx"], nodes["num_threshold"]
