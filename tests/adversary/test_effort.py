@@ -1,5 +1,7 @@
 """The attacks that run by default: for every kind of model, and harder with more effort."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
@@ -61,7 +63,7 @@ def test_more_effort_spends_more(model):
         return steps + sum(getattr(a, "queries", 0) for a in attacks)
 
     spent = [budget(effort) for effort in (1, 2, 3, 4, 5)]
-    assert all(2 * less <= more for less, more in zip(spent[:-1], spent[1:], strict=True))
+    assert all(2 * less <= more for less, more in pairwise(spent))
     resolutions = [choose(model, 2, effort=effort)[0] for effort in (1, 2, 3, 4, 5)]
     assert len(set(resolutions)) == 5
 

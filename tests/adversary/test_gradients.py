@@ -447,7 +447,7 @@ def test_targeted_apgd_aims_at_nine_classes_one_after_the_other():
     region = make_region(x, 0.5, p=2.0)
     hits, classes = [], []
     for restarts in (1, 4):
-        found, y = run_attack(APGD(8, restarts, "targeted"), model, region)
+        found, _ = run_attack(APGD(8, restarts, "targeted"), model, region)
         hits.append(found.hit)
         classes.append(len(np.unique(model(found.moved[found.hit]))))
     assert 5 < hits[0].sum() < hits[1].sum() < 55

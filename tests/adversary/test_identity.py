@@ -41,7 +41,7 @@ DECIDES = {
     "split": True,
     "points": 20,
 }
-LEAVES = {"name": "other", "random": 3, "progress": True}
+LEAVES = {"name": "other", "random": 3, "progress": True, "effort": 1}
 OTHERS = {"own", "store", "unscale"}
 """For models that are trained here, the results file itself, and for scaled data."""
 

@@ -41,7 +41,7 @@ def fit(estimator, data):
     return as_classifier(estimator.fit(data.x[100:], data.y[100:]), data)
 
 
-def enumerate_worst(model, x, y, epsilon, p, thresholds):
+def enumerate_worst(model, x, y, *, epsilon, p, thresholds):
     """Whether any box between thresholds that touches the ball is misclassified, per point."""
     lost = np.zeros(len(x), bool)
     for i, point in enumerate(x):
@@ -64,7 +64,7 @@ def test_it_finds_what_an_enumeration_finds(p, classes):
     thresholds = read_thresholds(model, 3)
     rows, epsilon = np.arange(60), 0.35
     y, x = data.y[:60], data.x[:60]
-    worst = enumerate_worst(model, x, y, epsilon, p, thresholds)
+    worst = enumerate_worst(model, x, y, epsilon=epsilon, p=p, thresholds=thresholds)
     keys = row_keys(0, rows, np.arange(1))[:, 0]
     found = Leaves(1000)(model, make_region(x, epsilon, p=p), rows, y, keys)
     assert 10 < worst.sum() < 55

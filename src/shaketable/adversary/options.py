@@ -90,8 +90,8 @@ class AdversaryOptions(PrintOptions):
         rivals="attacks",
     )
     effort: int = option(
-        "how hard to search where no attack is named: 1 is quick; 3 is as strong as AutoAttack for "
-        "networks, and takes up to 1200 queries per point of other models; 5 takes 22000; --dry-run "
+        "how hard to search where no attack is named: 1 is quick, 3 as strong as AutoAttack for "
+        "networks, with up to 1200 queries per point of other models, 5 with 22000; --dry-run "
         "names the attacks (default: 3)",
         3,
         read=_parse_effort,
@@ -99,6 +99,12 @@ class AdversaryOptions(PrintOptions):
         metavar="|".join(_EFFORTS),
         group=COMMON,
         rivals="attacks",
+    )
+    dry_run: bool = switch(
+        "print which attacks would run, with estimates of queries and time, and stop",
+        group=COMMON,
+        in_files=False,
+        kept=False,
     )
     random: int = whole(
         "also accuracy under random noise of the same sizes, K copies of every point",

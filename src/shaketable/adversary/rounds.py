@@ -33,7 +33,7 @@ ROOM_TRIES = 64
 _BLOCK, _MODULE_BLOCK = 250, 1000  # points per block; torch modules are faster with many
 
 
-def run_attacks(
+def run_attacks(  # noqa: PLR0917  (the last ones are options)
     target: Target,
     region: Region,
     attacks: Sequence[Attack] | None = None,

@@ -137,6 +137,8 @@ def _gap(x, j, i, point, back, c):
 
 _ACTIVE = 32  # half-spaces that a point may be pushed out of at once
 _ROUNDS = 48  # searches for the half-space or neighbour that is violated most
+_PUSHES = 12  # neighbours that a point moves away from, in other norms than L2
+_STEPS = 16  # bisection steps for the length of such a move
 _CYCLES = 24  # rounds over the active half-spaces in between
 _ENOUGH = 1e-9  # share of a step: what is violated by less is left to the pull along the ray
 
@@ -189,11 +191,7 @@ def _push_into_half_spaces(x, lists, i, point, width, first_length, lead):
         j = _find_closest(x, lists, i, point, 2.0, length, lead * (1 - _ENOUGH))
         if j < 0:
             return
-        place = -1
-        for a in range(count):
-            if active[a] == j:
-                place = a
-        if place < 0:
+        if not (active[:count] == j).any():
             if count == _ACTIVE:
                 return
             whole, moving = 0.0, 0.0
@@ -209,26 +207,31 @@ def _push_into_half_spaces(x, lists, i, point, width, first_length, lead):
             edge[count] = (whole - lead * lead) / 2 - lead * first_length
             count += 1
         for _ in range(_CYCLES):
-            largest = 0.0
-            for a in range(count):
-                j = active[a]
-                along = 0.0
-                for c in range(width):
-                    along += (x[j, c] - x[i, c]) * (point[c] - x[i, c])
-                change = max((along - edge[a]) / square[a], -weight[a])
-                if change != 0:
-                    weight[a] += change
-                    for c in range(width):
-                        point[c] -= change * (x[j, c] - x[i, c])
-                    largest = max(largest, abs(change) * math.sqrt(square[a]))
-            if largest <= _ENOUGH * first_length:
+            moves = _raise_weights(x, i, point, width, active[:count], weight, square, edge)
+            if moves <= _ENOUGH * first_length:
                 break
+
+
+@compiled
+def _raise_weights(x, i, point, width, active, weight, square, edge):
+    """Project onto one half-space after the other; return the longest of these moves."""
+    longest = 0.0
+    for a in range(len(active)):
+        along = 0.0
+        for c in range(width):
+            along += (x[active[a], c] - x[i, c]) * (point[c] - x[i, c])
+        change = max((along - edge[a]) / square[a], -weight[a])
+        weight[a] += change
+        for c in range(width):
+            point[c] -= change * (x[active[a], c] - x[i, c])
+        longest = max(longest, abs(change) * math.sqrt(square[a]))
+    return longest
 
 
 @compiled
 def _push_from_neighbours(x, lists, i, point, width, p, first_length, lead):
     tried = np.empty_like(point)
-    for _ in range(_ROUNDS):
+    for _ in range(_PUSHES):
         length = _distance(x, i, i, point, 0.0, p, np.inf)
         j = _find_closest(x, lists, i, point, p, length, lead * (1 - _ENOUGH))
         if j < 0:
@@ -238,7 +241,7 @@ def _push_from_neighbours(x, lists, i, point, width, p, first_length, lead):
         low, high = 0.0, 2 * length / apart + 1
         if not _is_pushed(x, i, j, point, tried, width, p, high, lead):
             return
-        for _ in range(_HALVINGS):
+        for _ in range(_STEPS):
             middle = (low + high) / 2
             if _is_pushed(x, i, j, point, tried, width, p, middle, lead):
                 high = middle

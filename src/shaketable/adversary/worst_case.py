@@ -598,6 +598,15 @@ def worst_case(
     return found
 
 
+def resolve_epsilons(data: Dataset, p: float, epsilons: Iterable[float | str]) -> list[float]:
+    """Return sizes as numbers, which may be given as multiples of the data's eps_min."""
+    sizes = list(epsilons)
+    needed = any(read_multiple(size) is not None for size in sizes)
+    with Store() as store:
+        eps_min = _find_eps_min(data, p, store, needed=True, progress=False) if needed else None
+    return [_resolve_epsilon(size, eps_min) for size in sizes]
+
+
 def _find_doubt(a: AdversarialAccuracy, b: AdversarialAccuracy) -> str:
     """Why a difference does not show which model is better: one was attacked less hard."""
     better = max(a, b, key=lambda accuracy: (accuracy.value, bool(accuracy.proven)))

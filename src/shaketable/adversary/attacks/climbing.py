@@ -61,14 +61,13 @@ def climb(
     rows: IntArray,
     y: IntArray,
     keys: KeyArray,
-    proposer: Proposer,
-    pace: Pace,
+    by: tuple[Proposer, Pace],
 ) -> AttackResult:
-    """Search around these rows; a row ends with its first hit.
+    """Search around these rows by proposals at a pace; a row ends with its first hit.
 
     Equal margins are accepted too, so that the search crosses the plateaus of trees.
     """
-    d = queries.region.x.shape[1]
+    (proposer, pace), d = by, queries.region.x.shape[1]
     best = queries.region.x[rows]
     hit, margin = queries.rate(rows, y, best)
     size = np.ones(len(rows))

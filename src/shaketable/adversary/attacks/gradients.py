@@ -3,9 +3,9 @@
 Both start at the point itself: for linear models its gradient says everything, and for a small
 network 20 steps found more from there than from noise (`benchmarks/results/attacks.md`). Further
 restarts start at noise; with the loss ``targeted`` each restart aims at the next class, highest
-score first, and the first restart at each class starts at the point. A row whose gradient is zero or not
-finite moves along its noise instead. The search itself is in `gradient_search.py`, which needs
-torch.
+score first, and the first restart at each class starts at the point. A row whose gradient is zero
+or not finite moves along its noise instead. The search itself is in `gradient_search.py`, which
+needs torch.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class Leaves:
             )
         intervals = _Intervals.of(region, rows, thresholds)
         queries = LabelQueries(model, region)
-        return climb(queries, rows, y, keys, intervals, Pace(self.queries, _TRIED))
+        return climb(queries, rows, y, keys, (intervals, Pace(self.queries, _TRIED)))
 
 
 @dataclass(frozen=True, eq=False)

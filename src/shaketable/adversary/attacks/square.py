@@ -33,12 +33,12 @@ class Square:
 
     A change is kept if the margin does not fall: the highest score of a wrong class, less that of
     the right one; of probabilities, their logarithms count. On images a change is a square window,
-    on other points a block of columns drawn at random; windows shrink as in the paper, from 80 % of
-    all values. In L-inf the values of a window move by epsilon up or down, alike in each channel. In
-    other norms something is added in the window, and the whole step is scaled to epsilon; how much
-    is added grows with success and shrinks with failure. The search begins with vertical stripes,
-    or where it is better, towards points with another predicted label. All points are projected to
-    the region. Models that give labels alone have no margin: use `RandomSearch`.
+    on other points a block of columns drawn at random. Windows shrink as in the paper, from 80 % of
+    all values. In L-inf the values of a window move by epsilon up or down, alike in each channel;
+    on points that are no images, half of the changes lead inside the ball. In other norms something
+    is added in the window, and the step is scaled to epsilon; how much is added grows with success
+    and shrinks with failure. The search begins with vertical stripes or towards points with another
+    predicted label, whichever is better. All points are projected to the region.
 
     >>> Square(500).spec
     'square(queries=500)'
@@ -63,7 +63,7 @@ class Square:
         directions = Directions.of(queries, rows, y, keys)
         directions = replace(directions, reach=np.full(len(rows), region.epsilon))
         windows = _Windows(directions, _arrange(region))
-        return climb(queries, rows, y, keys, windows, Pace(self.queries, _TRIED))
+        return climb(queries, rows, y, keys, (windows, Pace(self.queries, _TRIED)))
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from shaketable.models.classifier import Classifier
 from shaketable.models.feature_scaling import FeatureScaling
 
 _SCALERS = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler")
+_ENSEMBLES = ("RandomForestClassifier", "ExtraTreesClassifier", "GradientBoostingClassifier")
 
 Splits = Iterator[tuple[Any, Any]]  # columns and thresholds, alike in length
 
@@ -41,7 +42,7 @@ def read_thresholds(model: Classifier, d: int) -> list[FloatArray] | None:
     if not isinstance(answer, EstimatorAnswer):
         return None
     inner = answer.model
-    while type(inner).__name__ in {"Pipeline", "PreparedModel"} and hasattr(inner, "steps"):
+    while type(inner).__name__ in {"Pipeline", "PreparedModel"}:
         *first, (_, last) = inner.steps
         scalings += [step for _, step in first if step not in {None, "passthrough"}]
         inner = last
@@ -69,22 +70,16 @@ def _gather(splits: Splits) -> tuple[list[Any], list[Any]]:
 
 def _find_splits(model: Any) -> Splits | None:
     """Splits of all trees of a model; None if it is none that is known."""
+    model = model.booster if isinstance(model, BoosterModel) else model
     kind, home = type(model).__name__, type(model).__module__.partition(".")[0]
-    if isinstance(model, BoosterModel):
-        return _find_splits(model.booster)
     if home == "xgboost":
-        booster = model.get_booster() if hasattr(model, "get_booster") else model
-        return _read_xgboost(booster)
+        return _read_xgboost(model.get_booster() if hasattr(model, "get_booster") else model)
     if home == "lightgbm":
         return _read_lightgbm(getattr(model, "booster_", model))
-    if home != "sklearn":
-        return None
-    if hasattr(model, "tree_"):
-        return iter([(model.tree_.feature, model.tree_.threshold)])
-    if kind.startswith("HistGradientBoosting"):
+    if home == "sklearn" and kind.startswith("HistGradientBoosting"):
         return _read_histograms(model)
-    if kind in {"RandomForestClassifier", "ExtraTreesClassifier", "GradientBoostingClassifier"}:
-        trees = np.ravel(model.estimators_)
+    if home == "sklearn" and (kind in _ENSEMBLES or hasattr(model, "tree_")):
+        trees = [model] if hasattr(model, "tree_") else np.ravel(model.estimators_)
         return ((each.tree_.feature, each.tree_.threshold) for each in trees)
     return None
 
