@@ -41,6 +41,7 @@ LINKS: Mapping[str, Mapping[str, str]] = {
         "what the worst case is": "measures/worst-case",
         "genuine adversarial accuracy": "measures/genuine",
         "how to attack a model": "howto/worst-case",
+        "how hard": "howto/attacks",
     },
     "study": {
         "how to run a study": "howto/study",

@@ -2,8 +2,8 @@
 
 Against AutoAttack's standard set (APGD-CE, targeted APGD and FAB with 9 classes and 100 steps,
 Square with 5000 queries): small networks on the 8x8 digits, one trained as usual, one against
-adversaries, one whose gradients are masked (its input is rounded). Against ART's black-box attacks (HopSkipJump,
-with the queries that ours states at most): models of scikit-learn. Needs torch, pyautoattack and
+adversaries, one whose gradients are masked (its input is rounded). Against HopSkipJump of ART, with
+about as many queries as ours may use: models of scikit-learn. Needs torch, pyautoattack and
 adversarial-robustness-toolbox, in an environment of their own.
 
     python benchmarks/papers/attack_sets.py autoattack --points 500
@@ -54,7 +54,7 @@ def train_network(kind: str, x: Array, y: Array) -> nn.Module:
     optimiser = torch.optim.Adam(module.parameters(), 2e-3)
     points, labels = torch.from_numpy(x)[:, None], torch.from_numpy(y)
     for _ in range(40):
-        for part in torch.randperm(len(points)).split(100):
+        for part in torch.split(torch.randperm(len(points)), 100):
             at = points[part]
             if kind == "adversarial":
                 at = at.clone().requires_grad_()
@@ -62,7 +62,8 @@ def train_network(kind: str, x: Array, y: Array) -> nn.Module:
                 (gradient,) = torch.autograd.grad(loss, at)
                 at = (at + 0.15 * gradient.sign()).clamp(0, 1).detach()
             optimiser.zero_grad()
-            nn.functional.cross_entropy(module(at), labels[part]).backward()
+            loss = nn.functional.cross_entropy(module(at), labels[part])
+            torch.autograd.backward(loss)
             optimiser.step()
     return nn.Sequential(Rounded(), module) if kind == "masked" else module.eval()
 

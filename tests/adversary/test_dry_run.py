@@ -1,12 +1,15 @@
 """What attacks would take is what they take, where all points are sampled."""
 
+import json
+
 from helpers.commands import check_schema, run_command, run_json
 
 ARGUMENTS = ("adversary", "--data", "iris", "--model", "logistic", "--eps", "0.2,0.4", "--quiet")
 
 
 def test_queries_of_a_dry_run_are_those_of_the_run(capsys):
-    planned = run_json(capsys, *ARGUMENTS, "--effort", "1", "--dry-run")
+    words = (*ARGUMENTS, "--effort", "1", "--dry-run", "--json")
+    planned = json.loads(run_command(capsys, *words)[1])
     check_schema("adversary-dry-run", planned)
     assert planned["points"] == 30
     run = run_json(capsys, *ARGUMENTS, "--effort", "1")["curves"][0]["points"]

@@ -11,7 +11,7 @@ needs torch.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
 from shaketable.adversary.attacks.registry import AttackResult, declare
 from shaketable.adversary.region import Region
@@ -109,12 +109,12 @@ class APGD:
     """
 
     steps: int = 100
-    restarts: int = None  # type: ignore[assignment]  # filled in below
+    restarts: int = cast("int", None)  # filled in below
     """By default 9 with the loss ``targeted``, else 1."""
     loss: Loss = "margin"
 
     def __post_init__(self) -> None:
-        if self.restarts is None:
+        if cast("int | None", self.restarts) is None:
             object.__setattr__(self, "restarts", TARGETS if self.loss == "targeted" else 1)
         _check(self)
 

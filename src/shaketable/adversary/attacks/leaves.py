@@ -16,7 +16,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.keys import fold, uniforms
 from shaketable.core.norms import pnorm
 from shaketable.core.spec import Call
-from shaketable.core.types import FloatArray, IntArray, KeyArray
+from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
 from shaketable.models.classifier import Classifier
 
 _TRIED = 4  # points per row and call of the model
@@ -130,14 +130,14 @@ class _Intervals:
         ends = origin + step
         return ends if region.voronoi is None else region.project(rows, ends)
 
-    def _shorten(self, step: FloatArray, changed: FloatArray, keys: KeyArray) -> FloatArray:
+    def _shorten(self, step: FloatArray, changed: Array, keys: KeyArray) -> FloatArray:
         """Set columns back, first those that have not just changed, until steps are short."""
         p, epsilon = self.region.p, self.region.epsilon
         long = np.flatnonzero(pnorm(step, p) > epsilon)
         if not len(long):
             return step
-        order = uniforms(fold(keys[long], 1), step.shape[1]) + ~changed[long]
-        order = np.where(step[long] == 0, 3, order).argsort(axis=1)
+        rank = uniforms(fold(keys[long], 1), step.shape[1]) + ~changed[long]
+        order = np.where(step[long] == 0, 3, rank).argsort(axis=1)
         power = np.take_along_axis(np.abs(step[long]) / epsilon, order, axis=1) ** p
         kept = np.zeros(order.shape, bool)
         np.put_along_axis(kept, order, power.cumsum(axis=1) <= 1, axis=1)

@@ -177,7 +177,7 @@ def measure_margins(answer: Answer, y: IntArray, name: str) -> FloatArray:
     own = np.array(answer.columns) == y[:, None]
     with np.errstate(invalid="ignore"):  # infinite scores
         margin = np.where(own, -np.inf, scores).max(axis=1) - np.where(own, scores, -np.inf).max(1)
-    return np.nan_to_num(margin, nan=0.0)
+    return np.asarray(np.nan_to_num(margin, nan=0.0))
 
 
 def gives_scores(model: Classifier, region: Region) -> bool:

@@ -24,9 +24,7 @@ _OPPONENTS = 8  # draws of `Directions` that the search may begin at
 _TRIED = 2  # points per row and call of the model
 
 
-@declare(
-    "square", "queries=1000", "changes of squares or columns, kept by scores, for models with such"
-)
+@declare("square", "queries=1000", "squares or columns that change at random, kept by scores")
 @dataclass(frozen=True)
 class Square:
     """Random search by scores, after the Square attack (Andriushchenko et al., ECCV 2020).
