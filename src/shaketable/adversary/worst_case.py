@@ -19,9 +19,10 @@ from shaketable.adversary.curve import Curve, CurveJson, compute_curve
 from shaketable.adversary.effort import EFFORT
 from shaketable.adversary.kept import list_records
 from shaketable.adversary.region import Constraint
+from shaketable.adversary.sizes import find_eps_min, resolve_epsilon
 from shaketable.adversary.target import Draws, Target
 from shaketable.core.checks import check_whole, unknown_name
-from shaketable.core.errors import InputError, UndefinedError, either
+from shaketable.core.errors import InputError, either
 from shaketable.core.norms import NormJson, as_p, norm_title, norm_to_json
 from shaketable.core.schemas import NotesJson
 from shaketable.core.spec import read_multiple
@@ -41,7 +42,6 @@ from shaketable.findings.errata.errata import (
     note_errata,
 )
 from shaketable.findings.guessing import note_guessing
-from shaketable.separations.separation import separation
 from shaketable.statistics import intervals
 from shaketable.statistics.difference import Difference, DifferenceJson
 from shaketable.statistics.estimate import Estimate, EstimateJson
@@ -562,8 +562,8 @@ def worst_case(
     check_whole("random", random, least=0)
     with Store(store) as results:
         needed = any(read_multiple(size) is not None for size in sizes)
-        eps_min = _find_eps_min(data, p, results, needed=needed, progress=progress)
-        ladder = [_resolve_epsilon(size, eps_min) for size in sizes]
+        eps_min = find_eps_min(data, p, results, needed=needed, progress=progress)
+        ladder = [resolve_epsilon(size, eps_min) for size in sizes]
         target = Target.of(
             model,
             data,
@@ -598,43 +598,9 @@ def worst_case(
     return found
 
 
-def resolve_epsilons(data: Dataset, p: float, epsilons: Iterable[float | str]) -> list[float]:
-    """Return sizes as numbers, which may be given as multiples of the data's eps_min."""
-    sizes = list(epsilons)
-    needed = any(read_multiple(size) is not None for size in sizes)
-    with Store() as store:
-        eps_min = _find_eps_min(data, p, store, needed=True, progress=False) if needed else None
-    return [_resolve_epsilon(size, eps_min) for size in sizes]
-
-
 def _find_doubt(a: AdversarialAccuracy, b: AdversarialAccuracy) -> str:
     """Why a difference does not show which model is better: one was attacked less hard."""
     better = max(a, b, key=lambda accuracy: (accuracy.value, bool(accuracy.proven)))
     specs = [[trial.spec for trial in accuracy.trials] for accuracy in (a, b)]
     alike = all(first == second for first, second in zip(*specs, strict=False))
     return "" if better.proven or alike else "attacked by other means: not comparable"
-
-
-def _find_eps_min(
-    data: Dataset, p: float, store: Store, *, needed: bool, progress: bool
-) -> float | None:
-    """eps_min of the data; if points of different classes coincide, None, or raise if needed."""
-    if (known := store.separation(data.fingerprint, p)) is not None:
-        return known.epsilon_min
-    keep = None if store.in_memory else store
-    try:
-        return separation(data, norm=p, points=False, keep=keep, progress=progress).epsilon_min
-    except UndefinedError:
-        if needed:
-            raise
-        return None
-
-
-def _resolve_epsilon(given: float | str, eps_min: float | None) -> float:
-    factor = read_multiple(given)
-    if factor is not None:
-        assert eps_min is not None, "it is needed"
-        return factor * eps_min
-    if isinstance(given, str):
-        raise unknown_name("epsilon", given, ["eps_min"])
-    return given

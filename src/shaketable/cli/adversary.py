@@ -114,8 +114,8 @@ def _print_dry_run(
 ) -> int:
     """Print what the attacks would take."""
     from shaketable.adversary.dry_run import plan_attacks
+    from shaketable.adversary.sizes import resolve_epsilons
     from shaketable.adversary.target import Target
-    from shaketable.adversary.worst_case import resolve_epsilons
     from shaketable.core.norms import as_p
     from shaketable.models.options import run_model
 
