@@ -43,6 +43,7 @@ LINKS: Mapping[str, Mapping[str, str]] = {
         "genuine adversarial accuracy": "measures/genuine",
         "certificates by smoothing": "measures/smoothing",
         "how to attack a model": "howto/worst-case",
+        "how hard": "howto/attacks",
     },
     "study": {
         "how to run a study": "howto/study",

@@ -428,11 +428,31 @@ def test_losses_are_their_formulas():
         ordered = np.sort(z[i])[::-1]
         got = {
             kind: losses.compute_losses(kind, scores, y, t)[i]
-            for kind in ("margin", "dlr", "targeted")
+            for kind in ("margin", "dlr", "targeted", "targeted-dlr")
         }
         assert np.isclose(got["margin"], wrong)
         assert np.isclose(got["dlr"], wrong / (ordered[0] - ordered[2]))
-        assert np.isclose(got["targeted"], z[i, t[i]] - z[i, y[i]])
+        ahead = z[i, t[i]] - z[i, y[i]]
+        assert np.isclose(got["targeted"], ahead)
+        spread = ordered[0] - (ordered[2] + ordered[3]) / 2
+        assert np.isclose(got["targeted-dlr"], ahead / spread)
+    few = losses.compute_losses("targeted-dlr", scores[:, :3], y % 3, t % 3)
+    assert torch.equal(few, losses.compute_losses("targeted", scores[:, :3], y % 3, t % 3))
+
+
+def test_targeted_apgd_aims_at_nine_classes_one_after_the_other():
+    assert APGD(loss="targeted").spec == "apgd(steps=100, restarts=9, loss=targeted)"
+    assert APGD().restarts == 1
+    x, model = make_points(60, 6), make_classifier(make_network(6, 5).double(), 5)
+    region = make_region(x, 0.5, p=2.0)
+    hits, classes = [], []
+    for restarts in (1, 4):
+        found, _ = run_attack(APGD(8, restarts, "targeted"), model, region)
+        hits.append(found.hit)
+        classes.append(len(np.unique(model(found.moved[found.hit]))))
+    assert 5 < hits[0].sum() < hits[1].sum() < 55
+    assert not (hits[0] & ~hits[1]).any()
+    assert classes[1] > 2
 
 
 @pytest.mark.parametrize("attack", [PGD(6, restarts=2), APGD(7, loss="targeted", restarts=2)])

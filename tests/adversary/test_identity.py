@@ -43,7 +43,7 @@ DECIDES = {
     "points": 20,
     "embedding": Embedding(lambda x: x**3, id="cubes"),
 }
-LEAVES = {"name": "other", "random": 3, "progress": True}
+LEAVES = {"name": "other", "random": 3, "progress": True, "effort": 1}
 OTHERS = {"own", "store", "unscale"}
 """For models that are trained here, the results file itself, and for scaled data."""
 

@@ -131,7 +131,7 @@ def test_attacks_of_installed_packages_have_names(installed):
 def test_ours_declare_themselves():
     described = describe_attacks()
     assert {usage.partition("(")[0] for usage in described} == set(ATTACKS)
-    assert set(ATTACKS) == {"pgd", "apgd", "random", "rays", "cover"}
+    assert set(ATTACKS) == {"pgd", "apgd", "square", "leaves", "random", "rays", "cover"}
     for usage, about in described.items():
         name, arguments = usage.rstrip(")").split("(")
         assert about

@@ -10,7 +10,6 @@ from hypothesis import strategies as some
 from helpers.regions import make_region
 from shaketable.adversary.attacks.random_search import RandomSearch
 from shaketable.adversary.attacks.rays import RayBisection
-from shaketable.adversary.rounds import choose_attacks
 from shaketable.core.keys import row_keys
 from shaketable.core.norms import pnorm
 from shaketable.models.classifier import Classifier
@@ -224,22 +223,3 @@ def test_targeted_restarts_aim_at_the_likeliest_classes_first():
     # the scores once, then start and end of every restart
     ends = [end - start for start, end in zip(asked[1::2], asked[2::2], strict=True)]
     assert [int(step[0].argmax()) for step in ends] == [2, 3, 1]
-
-
-def test_attacks_are_chosen_for_the_model_and_its_points():
-    def choose(d, p=2.0, *, device=None, constraint="none"):
-        model = Classifier("made", np.zeros_like, {0: 0}, None, device)
-        region = make_region(np.zeros((1, d)), 0.1, constraint, p=p)
-        return [attack.spec for attack in choose_attacks(model, region)]
-
-    black_box = ["random(queries=200)", "rays(queries=1000, aim=first)"]
-    network = [
-        "pgd(steps=20, restarts=1, loss=margin)",
-        "apgd(steps=50, restarts=1, loss=ce)",
-        "apgd(steps=50, restarts=1, loss=dlr/margin)",
-        "random(queries=50)",
-    ]
-    assert choose(1) == choose(1, device="cpu") == ["cover(resolution=0.001)"]
-    assert choose(2) == choose(2, device="cpu") == ["cover(resolution=0.05)"]
-    assert choose(2, 0.5) == choose(3) == choose(3, constraint="genuine-exact") == black_box
-    assert choose(3, device="cpu") == choose(2, 0.5, device="cpu") == network

@@ -486,7 +486,8 @@ def test_attacks_take_numbers_by_place_too():
 
 def test_attacks_are_listed(capsys):
     found = run_json(capsys, "list", "attacks")
-    assert {name.partition("(")[0] for name in found} == {"pgd", "apgd", "random", "rays", "cover"}
+    names = {"pgd", "apgd", "square", "leaves", "random", "rays", "cover"}
+    assert {name.partition("(")[0] for name in found} == names
 
 
 def test_the_command_about_agreement(capsys, tmp_path):

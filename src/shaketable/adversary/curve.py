@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 import numpy as np
 
 from shaketable.adversary.accuracy import AdversarialAccuracy, AdversarialAccuracyJson
-from shaketable.adversary.attacks.rays import RayBisection
-from shaketable.adversary.attacks.registry import Attacks, parse_attacks
+from shaketable.adversary.attacks.registry import Attack, Attacks, parse_attacks
 from shaketable.adversary.brackets import prove
 from shaketable.adversary.distances import Distances
+from shaketable.adversary.effort import EFFORT, check_effort, choose_without_gradients
 from shaketable.adversary.embedded import check_use
 from shaketable.adversary.nearest_search import NAME as NEAREST
 from shaketable.adversary.nearest_search import NearestSearch
@@ -204,6 +204,7 @@ def adversarial_accuracy(
     norm: str | float = 2,
     constraint: Constraint = "none",
     attacks: Attacks = None,
+    effort: int = EFFORT,
     bounds: BoundsLike = None,
     seed: int = 0,
 ) -> AdversarialAccuracy:
@@ -231,6 +232,8 @@ def adversarial_accuracy(
     attacks
         Spec strings such as ``"rays(queries=1000)"`` (``shaketable list attacks``) or `Attack`
         objects; by default those that suit the model.
+    effort
+        How hard these search, from 1 (quick) to 5; without effect if attacks are given.
     bounds
         (low, high) of values, if they have a range.
     seed
@@ -255,7 +258,9 @@ def adversarial_accuracy(
     data = as_dataset((x, y))
     data = data if bounds is None else replace(data, bounds=choose_bounds(data, bounds))
     target = Target.of(model, data, seed=seed)
-    curve = compute_curve(target, [epsilon], norm=norm, constraint=constraint, attacks=attacks)
+    curve = compute_curve(
+        target, [epsilon], norm=norm, constraint=constraint, attacks=attacks, effort=effort
+    )
     accuracy = curve.accuracies[0]
     return replace(accuracy, notes=(*data.notes(), *accuracy.notes))
 
@@ -268,6 +273,7 @@ def adversarial_curve(
     norm: str | float = 2,
     constraint: Constraint = "none",
     attacks: Attacks = None,
+    effort: int = EFFORT,
     bounds: BoundsLike | Literal["declared"] = "declared",
     seed: int = 0,
     name: str | None = None,
@@ -292,7 +298,7 @@ def adversarial_curve(
         the data have no test part.
     epsilons
         One radius or several.
-    norm, constraint, attacks
+    norm, constraint, attacks, effort
         As in `adversarial_accuracy`.
     bounds, name, refit, unscale
         As in `evaluate`.
@@ -347,6 +353,7 @@ def adversarial_curve(
             norm=norm,
             constraint=constraint,
             attacks=attacks,
+            effort=effort,
             keep=None if results.in_memory else results,
             progress=progress,
         )
@@ -360,6 +367,7 @@ def compute_curve(
     constraint: Constraint = "none",
     attacks: Attacks = None,
     nearest: bool = False,
+    effort: int = EFFORT,
     keep: Parts | None = None,
     progress: bool = False,
 ) -> Curve:
@@ -374,14 +382,14 @@ def compute_curve(
     )
     if not ladder:
         raise InputError("epsilons must hold one size or more, got none")
-    given = parse_attacks(attacks)
+    given, effort = parse_attacks(attacks), check_effort(effort)
     target = target.under(constraint)
     base = target.make_region(as_p(norm), max(ladder), constraint, progress=progress)
     accuracies: list[AdversarialAccuracy] = []
     ball = replace(base, constraint="none", voronoi=None) if constraint == "genuine-exact" else base
     brackets = None
     if nearest:
-        brackets = prove(target, ball, given or [NearestSearch()], keep)
+        brackets = prove(target, ball, given or [NearestSearch.of(effort)], keep)
         given = []
     elif given is None:
         brackets = prove(target, ball, keep=keep)
@@ -391,13 +399,16 @@ def compute_curve(
             before = [] if constraint == "genuine-exact" else accuracies[-1:]
             region = replace(base, epsilon=epsilon)
             accuracies.append(
-                run_attacks(target, region, given, before, keep=keep, brackets=brackets)
+                run_attacks(
+                    target, region, given, before, keep=keep, brackets=brackets, effort=effort
+                )
             )
             if brackets is not None and epsilon > 0:
                 brackets = replace(brackets, trials=())  # they were made once, for all epsilons
             step()
     if target.classifier.device is not None:
-        accuracies = _check_gradients(target, base, accuracies, keep, search=given is None)
+        more = choose_without_gradients(effort) if given is None else []
+        accuracies = _check_gradients(target, base, accuracies, keep, more)
     elif target.data.d > _MANY:
         note = "Searched without gradients, which a torch module would have: that finds far less."
         accuracies = [a if a.proven else replace(a, notes=(note,)) for a in accuracies]
@@ -409,10 +420,9 @@ def _check_gradients(
     base: Region,
     accuracies: list[AdversarialAccuracy],
     keep: Parts | None,
-    *,
-    search: bool,
+    more: list[Attack],
 ) -> list[AdversarialAccuracy]:
-    """Add notes about the model's gradients; if they may be masked, `search` without them."""
+    """Add notes about the model's gradients; if they may be masked, run `more` attacks."""
     from shaketable.adversary.attacks.health import gradient_health  # needs torch
 
     bounded = [a for a in accuracies if not a.proven]
@@ -426,9 +436,8 @@ def _check_gradients(
     checked: list[AdversarialAccuracy] = []
     for a in accuracies:
         b = a
-        if search and health.signs and not a.proven:
+        if more and health.signs and not a.proven:
             before = [a] if a.constraint == "genuine-exact" else [*checked[-1:], a]
-            rays = [RayBisection(500, aim="first")]
-            b = run_attacks(target, replace(base, epsilon=a.epsilon), rays, before, keep=keep)
+            b = run_attacks(target, replace(base, epsilon=a.epsilon), more, before, keep=keep)
         checked.append(b if a.proven else replace(b, notes=notes))
     return checked

@@ -8,8 +8,8 @@ import numpy as np
 
 from shaketable.adversary.attacks.rays import RayBisection
 from shaketable.adversary.attacks.registry import AttackResult, LabelQueries
+from shaketable.adversary.effort import EFFORT, choose_attacks
 from shaketable.adversary.region import Region
-from shaketable.adversary.rounds import choose_attacks
 from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
 from shaketable.core.types import IntArray, KeyArray
@@ -33,11 +33,22 @@ class NearestSearch:
     """Number of radii for torch modules."""
     queries: int = 2000
     """Queries per row of other models."""
+    effort: int = EFFORT
+    """How hard modules are attacked at every radius."""
+
+    @classmethod
+    def of(cls, effort: int) -> NearestSearch:
+        """Return the search with an effort from 1 to 5.
+
+        >>> NearestSearch.of(5).spec
+        'nearest(sizes=10, queries=8000, effort=5)'
+        """
+        return cls(queries=500 * 2 ** (effort - 1), effort=effort)
 
     @property
     def spec(self) -> str:
         """Name and budget."""
-        return f"{NAME}(sizes={self.sizes}, queries={self.queries})"
+        return f"{NAME}(sizes={self.sizes}, queries={self.queries}, effort={self.effort})"
 
     def __call__(
         self, model: Classifier, region: Region, rows: IntArray, y: IntArray, keys: KeyArray
@@ -55,7 +66,7 @@ class NearestSearch:
             moved, hit, queries = np.array(region.x[rows]), np.zeros(len(rows), bool), 0
             for size in range(self.sizes):
                 here = replace(region, epsilon=region.epsilon * 2.0 ** (size + 1 - self.sizes))
-                for number, attack in enumerate(choose_attacks(model, here)):
+                for number, attack in enumerate(choose_attacks(model, here, self.effort)):
                     left = np.flatnonzero(~hit)
                     if not len(left):
                         break

@@ -11,6 +11,7 @@ from shaketable.core.options import (
     LIST,
     REPEATED,
     RESULTS,
+    WHOLE,
     cluster_option,
     contains,
     norm_option,
@@ -34,6 +35,11 @@ from shaketable.views.options import PrintOptions
 _ATTACKS = "region and attacks"
 _TIES = ("neither", "majority")
 _CONSTRAINTS = ("none", "genuine-max", "genuine-exact")
+_EFFORTS = ("1", "2", "3", "4", "5")
+
+
+def _parse_effort(text: str) -> int:
+    return int(one_of("effort", _EFFORTS)(text))
 
 
 @dataclass(frozen=True)
@@ -91,6 +97,24 @@ class AdversaryOptions(PrintOptions):
         form=REPEATED,
         metavar="SPEC",
         group=COMMON,
+        rivals="attacks",
+    )
+    effort: int = option(
+        "how hard to search where no attack is named: 1 is quick, 3 as strong as AutoAttack for "
+        "networks, with up to 1200 queries per point of other models, 5 with 22000; --dry-run "
+        "names the attacks (default: 3)",
+        3,
+        read=_parse_effort,
+        form=WHOLE,
+        metavar="|".join(_EFFORTS),
+        group=COMMON,
+        rivals="attacks",
+    )
+    dry_run: bool = switch(
+        "print which attacks would run, with estimates of queries and time, and stop",
+        group=COMMON,
+        in_files=False,
+        kept=False,
     )
     embedding: str | None = embedding_option("Voronoi cells")
     random: int = whole(

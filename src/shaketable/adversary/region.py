@@ -110,11 +110,39 @@ class Region:
         return np.asarray(inside)
 
     def project(self, rows: IntArray, moved: FloatArray) -> FloatArray:
-        """Bring points back: to the ball, the value range, and along the ray into the cell.
+        """Bring points back: to the ball, the value range, and into the cell.
 
-        With ``genuine-exact`` to the surface of the ball, within the range: a result that lies
-        outside the cell, or has no room for a step of that length, is not in the region.
+        Into the cell across the boundaries that they crossed (`VoronoiCells.push_inside`), and
+        along the ray for the rest. With ``genuine-exact`` to the surface of the ball, within the
+        range: a result that lies outside the cell, or has no room for a step of that length, is not
+        in the region.
         """
+        projected = self._project_to_ball(rows, moved)
+        if self.voronoi is None or self.constraint == "genuine-exact":
+            return projected
+        d = projected.shape[1]
+        pushed = self.voronoi.push_inside(rows, self._put_beside(rows, projected), d)[:, :d]
+        if self.bounds is not None:
+            pushed = np.clip(pushed, self.bounds.low, self.bounds.high)
+        return self._pull(rows, pushed)
+
+    def pull(self, rows: IntArray, moved: FloatArray) -> FloatArray:
+        """Do the same as `project`, but bring points into the cell along the ray alone.
+
+        The result lies on the ray to what the ball and the value range leave.
+        """
+        projected = self._project_to_ball(rows, moved)
+        if self.voronoi is None or self.constraint == "genuine-exact":
+            return projected
+        return self._pull(rows, projected)
+
+    def _pull(self, rows: IntArray, moved: FloatArray) -> FloatArray:
+        assert self.voronoi is not None, "callers check"
+        pulled = self.voronoi.pull_inside(rows, self._put_beside(rows, moved))
+        return pulled[:, : moved.shape[1]]
+
+    def _project_to_ball(self, rows: IntArray, moved: FloatArray) -> FloatArray:
+        """Points in the ball, or on its surface, and within the value range."""
         origin = self.x[rows]
         step = moved - origin
         if self.constraint == "genuine-exact":
@@ -127,10 +155,7 @@ class Region:
         projected = origin + step
         if self.bounds is not None:
             projected = np.clip(projected, self.bounds.low, self.bounds.high)
-        if self.voronoi is None:
-            return projected
-        pulled = self.voronoi.pull_inside(rows, self._put_beside(rows, projected))
-        return pulled[:, : projected.shape[1]]
+        return projected
 
     def _put_beside(self, rows: IntArray, moved: Array) -> Array:
         return moved if self.beside is None else np.hstack([moved, self.beside[rows]])

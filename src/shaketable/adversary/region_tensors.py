@@ -1,14 +1,16 @@
 """Regions as tensors: projection, and steps of steepest ascent, on the model's device.
 
-Into Voronoi cells points are pulled as `VoronoiCells.pull_inside` does: on the CPU by compiled
-loops, which give up distances early and are ten times as fast as torch; elsewhere by torch, without
-leaving the device. Both compute in float64.
+Into Voronoi cells points are pushed and pulled as `VoronoiCells` does: on the CPU by compiled
+loops, which give up distances early and are ten times as fast as torch; elsewhere they are pulled
+by torch, without leaving the device, and those to be pushed leave it. All compute in float64.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -111,7 +113,7 @@ class TensorRegion:
         """Bring points back into the ball, the value range and the cell; or to the ball's surface.
 
         Exact projection onto the ball for L-inf, L2 and L1 (Duchi et al., ICML 2008), scaling along
-        the ray for other norms; then clipping; then along the ray into the cell.
+        the ray for other norms; then clipping; then into the cell, as `Region.project` does.
         """
         p, step = self.region.p, moved - self.x
         if self.region.constraint == "genuine-exact":
@@ -123,7 +125,9 @@ class TensorRegion:
         projected = self._round((self.x + step).clamp(self.low, self.high))
         if self.voronoi is None:
             return projected
-        return self._round(self.voronoi.pull_inside(self.rows, projected))
+        pushed = self.voronoi.push_inside(self.rows, projected)
+        pushed = self._round(pushed.clamp(self.low, self.high))
+        return self._round(self.voronoi.pull_inside(self.rows, pushed))
 
     def find_base(self, moved: Tensor) -> Tensor:
         """Starts of steps: the points, pulled into their cells with ``genuine-exact``."""
@@ -226,6 +230,9 @@ class TensorVoronoi(Protocol):
         rows without neighbours within reach cost nothing.
         """
 
+    def push_inside(self, rows: Tensor, moved: Tensor) -> Tensor:
+        """Push points back, one per row, as `VoronoiCells.push_inside` does."""
+
 
 def voronoi_on(voronoi: VoronoiCells | EmbeddedCells, device: Any) -> TensorVoronoi:
     """Voronoi cells for tensors on a torch device, created once per device."""
@@ -252,12 +259,21 @@ class HostVoronoi:
 
     def pull_inside(self, rows: Tensor, moved: Tensor) -> Tensor:
         """Pull points back; see `TensorVoronoi`."""
+        return self._move(self.voronoi.pull_inside, rows, moved)
+
+    def push_inside(self, rows: Tensor, moved: Tensor) -> Tensor:
+        """Push points back; see `TensorVoronoi`."""
+        return self._move(partial(self.voronoi.push_inside, width=moved.shape[1]), rows, moved)
+
+    def _move(
+        self, move: Callable[[IntArray, Array], FloatArray], rows: Tensor, moved: Tensor
+    ) -> Tensor:
         row, point = rows.cpu().numpy(), moved.detach().cpu().numpy()
         at = np.flatnonzero(self._crowded[row])
         if not len(at):
             return moved
         result = point.copy()
-        result[at] = self.voronoi.pull_inside(row[at], point[at])
+        result[at] = move(row[at], point[at])
         return torch.from_numpy(result).to(moved.device)
 
 
@@ -310,6 +326,16 @@ class DeviceVoronoi:
             far = self.voronoi.pull_inside(rows[short].cpu().numpy(), given[short].cpu().numpy())
             result[short] = torch.from_numpy(far).to(result)
         return torch.index_copy(moved, 0, at, result.to(moved))
+
+    def push_inside(self, rows: Tensor, moved: Tensor) -> Tensor:
+        """Push points back; see `TensorVoronoi`. Those outside of their cells leave the device."""
+        inside = (self.pull_inside(rows, moved) == moved).all(dim=1)
+        at = (~inside).nonzero()[:, 0]
+        if not len(at):
+            return moved
+        row, point = rows[at].cpu().numpy(), moved[at].detach().cpu().numpy()
+        pushed = self.voronoi.push_inside(row, point, point.shape[1])
+        return torch.index_copy(moved, 0, at, torch.from_numpy(pushed).to(moved))
 
     def _measure_steps(self, rows: Tensor, moved: Tensor) -> _Steps:
         origin = self._points[self._place[rows]]

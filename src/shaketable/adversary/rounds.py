@@ -7,13 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from shaketable.adversary.accuracy import AdversarialAccuracy, Examples, Trial
-from shaketable.adversary.attacks.cover import Cover, has_room
-from shaketable.adversary.attacks.gradients import APGD, PGD
-from shaketable.adversary.attacks.random_search import RandomSearch
-from shaketable.adversary.attacks.rays import RayBisection
+from shaketable.adversary.attacks.cover import has_room
 from shaketable.adversary.attacks.registry import Attack
 from shaketable.adversary.blocks import attack_in_blocks
 from shaketable.adversary.brackets import Brackets, state_proof
+from shaketable.adversary.effort import EFFORT, choose_attacks
 from shaketable.adversary.one_nn import prove_robust
 from shaketable.adversary.region import TOLERANCE, Region
 from shaketable.adversary.target import Target
@@ -21,7 +19,6 @@ from shaketable.core.arrays import Parts
 from shaketable.core.keys import fold
 from shaketable.core.types import Array
 from shaketable.corruptions.pnorm import unit_ball
-from shaketable.models.classifier import Classifier
 
 NO_POINT = "no point withstands"
 """Why an accuracy of 0 is exact."""
@@ -38,6 +35,7 @@ def run_attacks(
     *,
     keep: Parts | None = None,
     brackets: Brackets | None = None,
+    effort: int = EFFORT,
 ) -> AdversarialAccuracy:
     """Compute the adversarial accuracy at one epsilon.
 
@@ -54,6 +52,8 @@ def run_attacks(
         Where results of attacks are kept, so that they are not run again.
     brackets
         What is known of the distances to the nearest failures, in the same region or a larger ball.
+    effort
+        From 1 to 5, where no attacks are given.
     """
     n, rows, exact = len(target.y), target.rows, region.constraint == "genuine-exact"
     epsilon, setting = region.epsilon, (region.p, region.epsilon, region.constraint)
@@ -86,7 +86,7 @@ def run_attacks(
     if not proven:
         if attacks is None:
             provers = [prover for prover in target.provers if prover.suits(region)]
-            attacks = [*provers, *choose_attacks(target.classifier, region)]
+            attacks = [*provers, *choose_attacks(target.classifier, region, effort)]
         for attack in attacks:
             if not len(todo := np.flatnonzero(withstood & remains & (proven_to < epsilon))):
                 break
@@ -108,23 +108,6 @@ def run_attacks(
     return AdversarialAccuracy(
         *setting, withstood, remains, is_exact, examples, tuple(trials), proven, proven_to=proven_to
     )
-
-
-def choose_attacks(classifier: Classifier, region: Region) -> list[Attack]:
-    """Attacks that suit a model, in the order in which they run, behind what provers leave open.
-
-    In one and two dimensions the region is covered. Torch modules are attacked along their
-    gradients, with cross-entropy and margin losses, and by random search, which needs no gradients
-    (where these look masked, rays follow); all other models by random search and rays to the
-    boundary.
-    """
-    d = region.x.shape[1]
-    attacks: list[Attack] = [RandomSearch(200), RayBisection(1000, aim="first")]
-    if d <= 2 and region.p >= 1 and region.has_plain_cells:
-        attacks = [Cover(0.001 if d == 1 else 0.05)]
-    elif classifier.device is not None:
-        attacks = [PGD(20), APGD(50, loss="ce"), APGD(50, loss="dlr"), RandomSearch(50)]
-    return attacks
 
 
 def _find_room(target: Target, region: Region) -> tuple[Array, bool]:

@@ -164,6 +164,30 @@ class VoronoiCells:
         moved[out] = origin + shares[out, None] * (moved[out] - origin)
         return moved
 
+    def push_inside(self, rows: IntArray, moved: Array, width: int) -> FloatArray:
+        r"""Push points back into the cells of their rows, across the boundaries that they crossed.
+
+        In L2 a cell is an intersection of half-spaces, and the result is its nearest point, found
+        by Hildreth's method. In other norms points move away from the neighbour :math:`x_j` that is
+        closest, along :math:`x_i-x_j`, until it is no longer closer; steps only become shorter.
+        Only the first `width` columns move. What is not inside after some rounds stays outside:
+        `pull_inside` does the rest.
+
+        >>> cells = VoronoiCells.of(np.array([[0.0, 0.0], [2.0, 0.0]]), 2, reach=4)
+        >>> cells.push_inside(np.array([0]), np.array([[3.0, 1.0]]), 2).round(5)
+        array([[1., 1.]])
+        """
+        from shaketable.adversary.voronoi_kernels import push_back
+
+        moved = np.array(moved, np.float64, order="C")
+        crowded = np.flatnonzero(self.find_crowded()[rows])
+        if len(crowded):
+            lead, share = self.required_lead(rows[crowded])
+            some = np.ascontiguousarray(moved[crowded])
+            push_back(self.x, self.lists, rows[crowded], some, width, self.p, lead, share)
+            moved[crowded] = some
+        return moved
+
     def find_crowded(self) -> Array:
         """Whether a row may have neighbours that matter; other cells contain all within reach."""
         first, starts = self.lists.first, self.lists.starts

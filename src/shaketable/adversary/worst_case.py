@@ -17,14 +17,15 @@ from shaketable.adversary.attacks.registry import Attacks
 from shaketable.adversary.avoidable import Avoidable, WorstCaseJson
 from shaketable.adversary.curve import Curve, compute_curve
 from shaketable.adversary.distances import Distances
+from shaketable.adversary.effort import EFFORT
 from shaketable.adversary.embedded import check_use
 from shaketable.adversary.kept import list_records
 from shaketable.adversary.lines import RANDOM, Line, list_lines
 from shaketable.adversary.region import Constraint
-from shaketable.adversary.sizes import choose_sizes, resolve_epsilon
+from shaketable.adversary.sizes import choose_sizes, find_eps_min, resolve_epsilon
 from shaketable.adversary.target import Draws, Target
 from shaketable.core.checks import check_whole, unknown_name
-from shaketable.core.errors import InputError, UndefinedError, either
+from shaketable.core.errors import InputError, either
 from shaketable.core.norms import as_p, norm_title, norm_to_json
 from shaketable.core.spec import read_multiple
 from shaketable.core.types import Array
@@ -43,7 +44,6 @@ from shaketable.findings.errata.errata import (
     note_errata,
 )
 from shaketable.findings.guessing import note_guessing
-from shaketable.separations.separation import separation
 from shaketable.statistics import intervals
 from shaketable.statistics.difference import Difference
 from shaketable.statistics.estimate import Estimate
@@ -469,6 +469,7 @@ def worst_case(
     norm: str | float = 2,
     constraints: Constraint | Sequence[Constraint] = "none",
     attacks: Attacks = None,
+    effort: int = EFFORT,
     random: int = 0,
     bounds: BoundsLike | Literal["declared"] = "declared",
     seed: int = 0,
@@ -496,7 +497,7 @@ def worst_case(
         Order of the norm.
     constraints
         One or several of ``none``, ``genuine-max`` and ``genuine-exact``, one curve each.
-    attacks
+    attacks, effort
         As in `adversarial_accuracy`.
     random
         Number of noisy copies per point, for the accuracy under random noise of the same sizes,
@@ -536,7 +537,7 @@ def worst_case(
     check_whole("random", random, least=0)
     with Store(store) as results:
         needed = any(read_multiple(size) is not None for size in sizes)
-        eps_min = _find_eps_min(data, p, results, needed=needed, progress=progress)
+        eps_min = find_eps_min(data, p, results, needed=needed, progress=progress)
         ladder = [resolve_epsilon(size, eps_min) for size in sizes]
         ladder = choose_sizes(data, p, eps_min) if nearest else ladder
         target = Target.of(
@@ -560,6 +561,7 @@ def worst_case(
                 constraint=constraint,
                 attacks=attacks,
                 nearest=nearest,
+                effort=effort,
                 keep=None if results.in_memory else results,
                 progress=progress,
             )
@@ -581,18 +583,3 @@ def _find_doubt(a: AdversarialAccuracy, b: AdversarialAccuracy) -> str:
     specs = [[trial.spec for trial in accuracy.trials] for accuracy in (a, b)]
     alike = all(first == second for first, second in zip(*specs, strict=False))
     return "" if better.proven or alike else "attacked by other means: not comparable"
-
-
-def _find_eps_min(
-    data: Dataset, p: float, store: Store, *, needed: bool, progress: bool
-) -> float | None:
-    """eps_min of the data; if points of different classes coincide, None, or raise if needed."""
-    if (known := store.separation(data.fingerprint, p)) is not None:
-        return known.epsilon_min
-    keep = None if store.in_memory else store
-    try:
-        return separation(data, norm=p, points=False, keep=keep, progress=progress).epsilon_min
-    except UndefinedError:
-        if needed:
-            raise
-        return None

@@ -18,8 +18,10 @@ from shaketable.core.errors import InputError
 from shaketable.views.terminal import print_lines, print_notes
 
 if TYPE_CHECKING:
+    from shaketable.adversary.attacks.registry import Attack
     from shaketable.adversary.options import AdversaryOptions
     from shaketable.adversary.worst_case import WorstCase
+    from shaketable.data.dataset import Dataset
     from shaketable.evaluation.command_records import CommandRecord
 
 ABOUT = "accuracy at the worst point around every test point"
@@ -30,6 +32,7 @@ EXAMPLES = """\
   shaketable adversary --agreement neither --model rf --model svm --data bands
   shaketable adversary --smooth 0.05 --model rf --data bands --points 50"""
 SCHEMA = "shaketable.adversary.avoidable:AdversaryJson"
+DRY_RUN_SCHEMA = "shaketable.adversary.dry_run:AdversaryDryRunJson"
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -73,6 +76,8 @@ def run(args: argparse.Namespace) -> int:
         with run_model(name):
             models[name] = options.models.load(source, data, place=place)
     split = not options.own and (fit or any(unfitted for _, unfitted in models.values()))
+    if options.dry_run:
+        return _print_dry_run(options, data, models, attacks, split=split)
     parts = []
     with use_cluster(options.cluster):
         for name, (model, unfitted) in models.items():
@@ -84,6 +89,7 @@ def run(args: argparse.Namespace) -> int:
                     norm=options.norm,
                     constraints=constraints,
                     attacks=attacks,
+                    effort=options.effort,
                     random=options.random,
                     bounds=options.bounds,
                     seed=options.seed,
@@ -106,6 +112,54 @@ def run(args: argparse.Namespace) -> int:
     devices = {name: find_device(model) for name, (model, _) in models.items()}
     print_notes([*note_devices(device, devices), *unkept])
     _write(options, worst, command)
+    return 0
+
+
+def _print_dry_run(
+    options: AdversaryOptions,
+    data: Dataset,
+    models: dict[str, tuple[Any, bool]],
+    attacks: list[Attack] | None,
+    *,
+    split: bool,
+) -> int:
+    """Print what the attacks would take."""
+    from shaketable.adversary.dry_run import plan_attacks
+    from shaketable.adversary.sizes import choose_sizes, resolve_epsilons
+    from shaketable.adversary.target import Target
+    from shaketable.core.norms import as_p
+    from shaketable.models.options import run_model
+
+    p, constraints = as_p(options.norm), dict.fromkeys(options.constraint or ("none",))
+    sizes = resolve_epsilons(data, p, options.eps) or choose_sizes(data, p, None)
+    plans = []
+    for name, (model, unfitted) in models.items():
+        with run_model(name):
+            target = Target.of(
+                model,
+                data,
+                bounds=options.bounds,
+                seed=options.seed,
+                name=name,
+                refit=unfitted or options.models.fit,
+                own=options.own,
+                split=split,
+                unscale=True,
+                points=options.dataset.points,
+            )
+            kinds: Any = [*constraints]
+            plans.append(
+                plan_attacks(
+                    target,
+                    sizes,
+                    p=p,
+                    constraints=kinds,
+                    attacks=attacks,
+                    effort=options.effort,
+                    nearest=not options.eps,
+                )
+            )
+    print_result(sum(plans[1:], start=plans[0]), json=options.json)
     return 0
 
 

@@ -352,7 +352,7 @@ def _time_training(task: Task, budget: float) -> tuple[Classifier, int, float]:
             place=task.place,
         )
 
-    trained, times = _time(train, min(_LEAST, n), n, budget)
+    trained, times = time_on_more(train, min(_LEAST, n), n, budget)
     model = trained.model if task.training.corruption is None else trained
     classifier = as_classifier(model, first.data, name=first.origin.name)
     return classifier, max(times), extrapolate(times, n)
@@ -367,11 +367,13 @@ def _time_tests(task: Task, classifier: Classifier, budget: float) -> tuple[list
         groups = group_by_draws(replace(cell, points=points) for cell in task.cells)
         return [record for group in measure_groups(groups, classifier) for record in group]
 
-    records, times = _time(test, min(_FEW, len(rows)), len(rows), budget)
+    records, times = time_on_more(test, min(_FEW, len(rows)), len(rows), budget)
     return records, extrapolate(times, len(rows))
 
 
-def _time(work: Callable[[int], T], size: int, n: int, budget: float) -> tuple[T, dict[int, float]]:
+def time_on_more(
+    work: Callable[[int], T], size: int, n: int, budget: float
+) -> tuple[T, dict[int, float]]:
     """Time work on more and more points, up to n; return its last result, and seconds by size."""
     times: dict[int, float] = {}
     warm = False  # the first time, code is imported and compiled, which does not count

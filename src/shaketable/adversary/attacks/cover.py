@@ -125,7 +125,7 @@ class Cover:
             near = np.clip(ends, bounds.low, bounds.high)
             ends = np.where(np.abs(near - ends) <= TIE * region.epsilon, near, ends)
         if region.constraint != "genuine-exact":
-            ends = region.project(rows[owner], ends)
+            ends = region.pull(rows[owner], ends)
         return owner, ends
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from shaketable.adversary.attacks.gradients import APGD, PGD, Loss
+from shaketable.adversary.attacks.gradients import APGD, PGD, Objective
 from shaketable.adversary.attacks.registry import AttackResult, confirm
 from shaketable.adversary.region import Region
 from shaketable.adversary.region_tensors import L1_SHARE, TensorRegion
@@ -297,7 +297,7 @@ class GradientSearch:
         """Take all steps of a restart; rows leave with their first hit."""
         for _ in range(attack.steps):
             scores, loss, gradient = module.differentiate(
-                attack.loss, state.moved, active.y, active.targets
+                attack.objective, state.moved, active.y, active.targets
             )
             self.queries += 2 * len(scores)
             left = self._record_hits(state.moved, scores, active)
@@ -325,7 +325,7 @@ class GradientSearch:
         return ~wrong
 
 
-def compute_losses(kind: Loss, scores: Tensor, y: Tensor, targets: Tensor) -> Tensor:
+def compute_losses(kind: Objective, scores: Tensor, y: Tensor, targets: Tensor) -> Tensor:
     r"""How close scores z are to a misclassification, one value per row; higher is closer.
 
     .. math::
@@ -333,21 +333,28 @@ def compute_losses(kind: Loss, scores: Tensor, y: Tensor, targets: Tensor) -> Te
         \text{ce}       &= \log \textstyle\sum_{j \ne y} e^{z_j} - z_y \\
         \text{margin}   &= \max_{j \ne y} z_j - z_y \\
         \text{dlr}      &= \text{margin} / (z_{(1)} - z_{(3)}) \\
-        \text{targeted} &= z_t - z_y
+        \text{targeted} &= z_t - z_y \\
+        \text{targeted-dlr} &= \text{targeted} / (z_{(1)} - (z_{(3)} + z_{(4)}) / 2)
 
     All but ce are above 0 where the label is wrong. ce grows with cross-entropy, which is
     :math:`\log(1 + e^{ce})`: its gradients have the same directions, but do not vanish when the
     model is confident. margin is that of Carlini & Wagner (S&P 2017), dlr the difference of logits
     ratio (Croce & Hein, ICML 2020, Eq. 6), which needs three classes: with two it is the margin.
-    targeted aims at one class t per row (Gowal et al. 2019).
+    targeted aims at one class t per row (Gowal et al. 2019); targeted-dlr is the same, divided so
+    that the scale of scores does not matter (Croce & Hein, Eq. 8), which needs four classes: with
+    fewer it is targeted.
 
     >>> z, y = torch.tensor([[3.0, 1.0, -1.0]]), torch.tensor([0])
     >>> compute_losses("margin", z, y, y), compute_losses("dlr", z, y, y)
     (tensor([-2.]), tensor([-0.5000]))
     """
     right = scores.gather(1, y[:, None])[:, 0]
-    if kind == "targeted":
-        return scores.gather(1, targets[:, None])[:, 0] - right
+    if kind in {"targeted", "targeted-dlr"}:
+        ahead = scores.gather(1, targets[:, None])[:, 0] - right
+        if kind == "targeted" or scores.shape[1] < 4:
+            return ahead
+        first, _, third, fourth = scores.topk(4, dim=1).values.unbind(dim=1)
+        return ahead / (first - (third + fourth) / 2).clamp(min=torch.finfo(scores.dtype).tiny)
     wrong = scores.scatter(1, y[:, None], -torch.inf)
     if kind == "ce":
         return wrong.logsumexp(dim=1) - right
@@ -380,7 +387,7 @@ class ModuleGradients:
         return scores if scores.dtype == torch.float64 else scores.float()
 
     def differentiate(
-        self, kind: Loss, points: Tensor, y: Tensor, targets: Tensor
+        self, kind: Objective, points: Tensor, y: Tensor, targets: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Scores of flat points, losses, and gradients, which are 0 if the loss has none."""
         with torch.enable_grad():

@@ -2,16 +2,16 @@
 
 Both start at the point itself: for linear models its gradient says everything, and for a small
 network 20 steps found more from there than from noise (`benchmarks/results/attacks.md`). Further
-restarts start at noise; with the loss ``targeted`` each restart aims at the next class, nearest
-first, and the first restart at each class starts at the point. A row whose gradient is zero or not
-finite moves along its noise instead. The search itself is in `gradient_search.py`, which needs
-torch.
+restarts start at noise; with the loss ``targeted`` each restart aims at the next class, highest
+score first, and the first restart at each class starts at the point. A row whose gradient is zero
+or not finite moves along its noise instead. The search itself is in `gradient_search.py`, which
+needs torch.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
 from shaketable.adversary.attacks.registry import AttackResult, declare
 from shaketable.adversary.region import Region
@@ -21,7 +21,13 @@ from shaketable.core.types import IntArray, KeyArray
 from shaketable.models.classifier import Classifier
 
 Loss: TypeAlias = Literal["ce", "margin", "dlr", "targeted"]
-"""Losses of scores; `gradient_search.compute_losses` has their formulas."""
+"""Losses as specs name them."""
+
+Objective: TypeAlias = Loss | Literal["targeted-dlr"]
+"""What rises along the gradients; `gradient_search.compute_losses` has the formulas."""
+
+TARGETS = 9
+"""Classes that APGD aims at by default, as in Croce & Hein (ICML 2020)."""
 
 _DLR = "dlr/margin"  # its name in specs: with two classes it is the margin
 
@@ -54,6 +60,11 @@ class PGD:
             check_real("step", self.step, "be a positive share of epsilon", low=TINY, high=HUGE)
 
     @property
+    def objective(self) -> Objective:
+        """The loss."""
+        return self.loss
+
+    @property
     def spec(self) -> str:
         """Name and budget."""
         return _format_spec("pgd", self, {} if self.step is None else {"step": self.step})
@@ -74,7 +85,7 @@ class PGD:
 
 @declare(
     "apgd",
-    "steps=100, restarts=1, loss=ce|dlr|margin",
+    "steps=100, restarts=1, loss=ce|dlr|targeted|margin",
     "the same with steps that adapt themselves",
     needs="torch",
 )
@@ -87,18 +98,30 @@ class APGD:
     twice that; checkpoints are rounded down, as in the authors' code, not up; where a step is
     halved the search goes on from the best point so far, without momentum. In L1 the share of
     values that move is halved as well. The loss ``dlr``, also written ``dlr/margin``, needs three
-    classes: with two it is the margin.
+    classes: with two it is the margin. ``targeted`` is the targeted DLR loss, which needs four
+    classes: with fewer it is the margin to the class that is aimed at. There are then 9 restarts by
+    default, one for each of the 9 classes with the highest scores but for the right one.
 
     >>> APGD(loss="dlr").spec
     'apgd(steps=100, restarts=1, loss=dlr/margin)'
+    >>> APGD(loss="targeted").spec
+    'apgd(steps=100, restarts=9, loss=targeted)'
     """
 
     steps: int = 100
-    restarts: int = 1
+    restarts: int = cast("int", None)  # filled in below
+    """By default 9 with the loss ``targeted``, else 1."""
     loss: Loss = "margin"
 
     def __post_init__(self) -> None:
+        if cast("int | None", self.restarts) is None:
+            object.__setattr__(self, "restarts", TARGETS if self.loss == "targeted" else 1)
         _check(self)
+
+    @property
+    def objective(self) -> Objective:
+        """The loss, or the targeted DLR loss."""
+        return "targeted-dlr" if self.loss == "targeted" else self.loss
 
     @property
     def spec(self) -> str:

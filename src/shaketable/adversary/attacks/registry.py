@@ -20,6 +20,7 @@ from shaketable.core.registry import Maker, Registry
 from shaketable.core.spec import parse_call
 from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
 from shaketable.evaluation.cells import BATCH_ROWS, BATCH_VALUES
+from shaketable.models.answers import Answer, are_probabilities, get_scorer
 from shaketable.models.classifier import Classifier
 
 
@@ -108,6 +109,22 @@ class LabelQueries:
         flat = self.are_hits(rows.repeat(k), y.repeat(k), moved.reshape(n * k, d))
         return flat.reshape(n, k)
 
+    def rate(self, rows: IntArray, y: IntArray, moved: FloatArray) -> tuple[Array, FloatArray]:
+        """Do the same as `are_hits`, and return margins as well; see `measure_margins`.
+
+        Points outside of the region have a margin of minus infinity, and are not asked about.
+        """
+        model = self._make_counting()
+        hit, margin = np.zeros(len(rows), bool), np.full(len(rows), -np.inf)
+        for part in split_rows(np.arange(len(rows)), moved.shape[1]):
+            points = self.region.round_for_model(rows[part], moved[part])
+            inside = self.region.contains(rows[part], self.region.extract(points))
+            if (asked := part[inside]).size:
+                answer = model.start(points[inside], scored=True)()
+                hit[asked] = answer.codes != y[asked]
+                margin[asked] = measure_margins(answer, y[asked], model.name)
+        return hit, margin
+
     def label_all(self) -> IntArray:
         """Class codes that the model gives all evaluated points."""
         if self.region.labels is not None:
@@ -119,11 +136,60 @@ class LabelQueries:
 
     def _make_counting(self) -> Classifier:
         """Return the model as one that counts; as any callable, also if it is a torch module."""
-        return replace(self.model, answer=self._count_and_answer, device=None)
+        return replace(self.model, answer=_Counted(self), device=None)
 
-    def _count_and_answer(self, x: Array) -> Any:
-        self.count += len(x)
-        return self.model.answer(x)
+
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """A model's answers, counted."""
+
+    queries: LabelQueries
+
+    def __call__(self, x: Array) -> Any:
+        """Return what the model answers."""
+        self.queries.count += len(x)
+        return self.queries.model.answer(x)
+
+    def score(self, x: Array) -> Any:
+        """Return what the model answers, with scores if it gives any."""
+        self.queries.count += len(x)
+        return get_scorer(self.queries.model.answer)(x)
+
+
+_LEAST = 1e-300  # probability below which logarithms are cut off
+
+
+def measure_margins(answer: Answer, y: IntArray, name: str) -> FloatArray:
+    r"""By how much the highest score of another class exceeds that of y, one value per row.
+
+    .. math:: \max_{j \ne y} z_j - z_y
+
+    Of scores that are probabilities, z are logarithms. Raises `InputError` if the answers have no
+    scores; `name` is that of the model.
+
+    >>> answer = Answer(np.array([0]), np.array([[0.8, 0.2]]), (0, 1))
+    >>> measure_margins(answer, np.array([0]), "coin").round(3)
+    array([-1.386])
+    """
+    if answer.scores is None:
+        raise InputError(
+            f"model {name} must give scores for an attack that climbs them, and it gives labels "
+            "alone; use random or rays"
+        )
+    scores = np.asarray(answer.scores, np.float64)
+    logs = np.log(np.maximum(scores, _LEAST))
+    scores = np.where(are_probabilities(scores)[:, None], logs, scores)
+    own = np.array(answer.columns) == y[:, None]
+    with np.errstate(invalid="ignore"):  # infinite scores
+        margin = np.where(own, -np.inf, scores).max(axis=1) - np.where(own, scores, -np.inf).max(1)
+    return np.asarray(np.nan_to_num(margin, nan=0.0))
+
+
+def gives_scores(model: Classifier, region: Region) -> bool:
+    """Whether a model gives scores; it is asked about one point."""
+    row = np.zeros(1, np.int64)
+    points = region.cast_for_model(row, region.x[row])
+    return replace(model, device=None).start(points, scored=True)().scores is not None
 
 
 def split_rows(rows: IntArray, values: int) -> Iterator[IntArray]:
@@ -209,7 +275,7 @@ ATTACKS: Registry[Maker] = Registry(
     admit=partial(Maker.admit, "attack"),
     homes=tuple(
         f"shaketable.adversary.attacks.{home}"
-        for home in ("gradients", "random_search", "rays", "cover")
+        for home in ("gradients", "square", "leaves", "random_search", "rays", "cover")
     ),
 )
 """All attacks that a spec can name, in the order in which they are listed."""
