@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypeAlia
 import numpy as np
 
 from shaketable.adversary import view
-from shaketable.adversary.accuracy import AdversarialAccuracy
+from shaketable.adversary.accuracy import AdversarialAccuracy, find_doubt
 from shaketable.adversary.agreement import AgreementsJson
 from shaketable.adversary.attacks.registry import Attacks
 from shaketable.adversary.curve import Curve, CurveJson, compute_curve
@@ -406,7 +406,7 @@ class WorstCase(Displayed):
                             second.model,
                             intervals.mean_difference(hits, other_hits, 1),
                             "withstands more",
-                            doubt=_find_doubt(a, b),
+                            doubt=find_doubt(a, b),
                         )
                         differences.append((a, difference))
         return differences
@@ -596,11 +596,3 @@ def worst_case(
             results.add_data(DataRecord.of(data))
             results.add_attacks(list_records(found))
     return found
-
-
-def _find_doubt(a: AdversarialAccuracy, b: AdversarialAccuracy) -> str:
-    """Why a difference does not show which model is better: one was attacked less hard."""
-    better = max(a, b, key=lambda accuracy: (accuracy.value, bool(accuracy.proven)))
-    specs = [[trial.spec for trial in accuracy.trials] for accuracy in (a, b)]
-    alike = all(first == second for first, second in zip(*specs, strict=False))
-    return "" if better.proven or alike else "attacked by other means: not comparable"
