@@ -160,13 +160,14 @@ def run_hop_skip_jump(  # noqa: PLR0917  (as in the other comparison)
 def compare_veritas(points: int) -> Iterator[str]:
     """Yield rows of the table for forests and boosting in L-inf, beside the exact answer."""
     forest, boosting = RandomForestClassifier, GradientBoostingClassifier
-    for d, epsilon, name, make in (
+    cases: list[tuple[int, float, str, Callable[[], Any]]] = [
         (4, 0.1, "forest of 5", lambda: forest(5, random_state=0)),
         (4, 0.04, "forest of 5", lambda: forest(5, random_state=0)),
         (8, 0.05, "forest of 100", lambda: forest(100, random_state=0)),
         (8, 0.05, "boosting", lambda: boosting(random_state=0)),
         (20, 0.05, "boosting", lambda: boosting(random_state=0)),
-    ):
+    ]
+    for d, epsilon, name, make in cases:
         x, y = make_classification(900, d, n_informative=d // 2 + 1, n_redundant=0, random_state=0)
         x = (x - x.min(0)) / np.ptp(x, axis=0)
         model = make().fit(x[points:], y[points:])

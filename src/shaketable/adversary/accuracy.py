@@ -296,3 +296,11 @@ class AdversarialAccuracy:
             "trials": [trial.json() for trial in self.trials],
             "notes": list(self.notes),
         }
+
+
+def find_doubt(a: AdversarialAccuracy, b: AdversarialAccuracy) -> str:
+    """Why a difference does not show which model is better: one was attacked less hard."""
+    better = max(a, b, key=lambda accuracy: (accuracy.value, bool(accuracy.proven)))
+    specs = [[trial.spec for trial in accuracy.trials] for accuracy in (a, b)]
+    alike = all(first == second for first, second in zip(*specs, strict=False))
+    return "" if better.proven or alike else "attacked by other means: not comparable"

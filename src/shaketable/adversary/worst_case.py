@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from shaketable.adversary import view
-from shaketable.adversary.accuracy import AdversarialAccuracy
+from shaketable.adversary.accuracy import AdversarialAccuracy, find_doubt
 from shaketable.adversary.attacks.registry import Attacks
 from shaketable.adversary.avoidable import Avoidable, WorstCaseJson
 from shaketable.adversary.curve import Curve, compute_curve
@@ -366,7 +366,7 @@ class WorstCase(Displayed):
                             second.model,
                             intervals.mean_difference(hits, other_hits, 1),
                             "withstands more",
-                            doubt=_find_doubt(a, b),
+                            doubt=find_doubt(a, b),
                         )
                         differences.append((a, difference))
         return differences
@@ -575,11 +575,3 @@ def worst_case(
             results.add_results(list_records(found))
             found = found.beside(results.everything())
     return found
-
-
-def _find_doubt(a: AdversarialAccuracy, b: AdversarialAccuracy) -> str:
-    """Why a difference does not show which model is better: one was attacked less hard."""
-    better = max(a, b, key=lambda accuracy: (accuracy.value, bool(accuracy.proven)))
-    specs = [[trial.spec for trial in accuracy.trials] for accuracy in (a, b)]
-    alike = all(first == second for first, second in zip(*specs, strict=False))
-    return "" if better.proven or alike else "attacked by other means: not comparable"
