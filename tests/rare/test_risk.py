@@ -134,12 +134,11 @@ import shaketable as st
 from shaketable.rare import measuring
 measuring._BLOCK = 1
 data = st.load("iris")
-model = LogisticRegression(max_iter=500).fit(data.x, data.y)
+model = LogisticRegression(max_iter=500).fit(data.x, data.labels)
 st.risk(model, data, "gaussian(0.5)", points=12, budget=8000, store=sys.argv[1])
 """
 
 
-@pytest.mark.slow
 def test_killed_and_run_again_it_has_the_same_numbers(tmp_path):
     stores = [str(tmp_path / name) for name in ("whole.sqlite", "killed.sqlite")]
     command = [sys.executable, "-c", _KILLED]
