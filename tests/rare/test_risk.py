@@ -64,8 +64,8 @@ def test_values_are_clipped_as_evaluate_does_it():
 def test_of_a_frame_only_columns_that_move_are_drawn():
     import pandas as pd
 
-    frame = pd.DataFrame({"a": X[:, 0], "c": np.where(X[:, 1] > 0, "u", "v"), "y": Y})
-    data = st.load(frame, label="y")
+    frame = pd.DataFrame({"a": X[:, 0], "c": np.where(X[:, 1] > 0, "u", "v")})
+    data = st.make_dataset(frame, Y)
 
     def model(frame):
         score = frame["a"].to_numpy() + 5 * (frame["c"].to_numpy() == "w")
