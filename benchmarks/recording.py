@@ -51,6 +51,8 @@ COMMANDS = {
     "evaluate-precision": "evaluate --model rf --data bands(n=4000) --precision 3 "
     "--report precision.html",
     "evaluate-requirements": "evaluate --model rf --data bands(n=400) --require 'mscr >= -50'",
+    "risk": "risk --model logistic --model rf --data iris --corruption linf(eps_min) "
+    "--corruption gaussian(0.3) --points 4 --budget 8000 --store risk.sqlite --report risk.html",
     "study": "study --model rf --model 1nn --data bands(n=300) --train-eps 0,0.01,eps_min "
     "--test-eps 0,0.01,eps_min --runs 4 --store study.sqlite --report study.html",
     "study-regimes": "study --model logistic --model 1nn --data breast_cancer --scale "

@@ -45,6 +45,11 @@ LINKS: Mapping[str, Mapping[str, str]] = {
         "how to attack a model": "howto/worst-case",
         "how hard": "howto/attacks",
     },
+    "risk": {
+        "what rare failures are": "measures/rare-failures",
+        "how to show that failures are rare": "howto/rare-failures",
+        "requirements": "reference/requirements",
+    },
     "study": {
         "how to run a study": "howto/study",
         "how to go on after an interruption": "howto/resume",
@@ -98,6 +103,11 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "0": "all requirements are met",
         "1": "a requirement is not met",
         "3": "no requirement is known to be violated, but one is inconclusive",
+    },
+    "risk": {
+        "0": "the probability is at most --below, or nothing is required",
+        "1": "it is above",
+        "3": "the interval is too wide to decide",
     },
     "rerun": {
         "0": "it agrees",

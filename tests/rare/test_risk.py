@@ -64,8 +64,8 @@ def test_values_are_clipped_as_evaluate_does_it():
 def test_of_a_frame_only_columns_that_move_are_drawn():
     import pandas as pd
 
-    frame = pd.DataFrame({"a": X[:, 0], "c": np.where(X[:, 1] > 0, "u", "v"), "y": Y})
-    data = st.load(frame, label="y")
+    frame = pd.DataFrame({"a": X[:, 0], "c": np.where(X[:, 1] > 0, "u", "v")})
+    data = st.make_dataset(frame, Y)
 
     def model(frame):
         score = frame["a"].to_numpy() + 5 * (frame["c"].to_numpy() == "w")
@@ -134,12 +134,11 @@ import shaketable as st
 from shaketable.rare import measuring
 measuring._BLOCK = 1
 data = st.load("iris")
-model = LogisticRegression(max_iter=500).fit(data.x, data.y)
+model = LogisticRegression(max_iter=500).fit(data.x, data.labels)
 st.risk(model, data, "gaussian(0.5)", points=12, budget=8000, store=sys.argv[1])
 """
 
 
-@pytest.mark.slow
 def test_killed_and_run_again_it_has_the_same_numbers(tmp_path):
     stores = [str(tmp_path / name) for name in ("whole.sqlite", "killed.sqlite")]
     command = [sys.executable, "-c", _KILLED]

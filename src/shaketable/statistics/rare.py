@@ -71,7 +71,7 @@ def measure_spread(values: FloatArray) -> float:
     """Return the relative standard error of the mean of replicas, on the safe side.
 
     >>> round(measure_spread(np.array([1.0, 2.0, 4.0, 1.0])), 2)
-    0.37
+    0.38
     """
     n, mean = len(values), values.mean()
     if not mean:

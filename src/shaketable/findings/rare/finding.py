@@ -112,7 +112,7 @@ class RareFailures(Displayed):
     >>> import shaketable as st
     >>> from sklearn.linear_model import LogisticRegression
     >>> data = st.load("iris")
-    >>> model = LogisticRegression().fit(data.x, data.y)
+    >>> model = LogisticRegression().fit(data.x, data.labels)
     >>> found = st.risk(model, data, "gaussian(0.1)", points=5, budget=5000, below=0.5)
     >>> found.outcome, found.exit_code, len(found.differences)
     ('met', 0, 0)
