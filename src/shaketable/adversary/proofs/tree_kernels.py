@@ -73,7 +73,7 @@ def _axis_cost(a, lo, hi, x_cell, first, cost):
 
 @inner
 def _shrink(
-    axis, cut, right, best, root, at, lo, hi, stack, patch,
+    axis, cut, right, best, worst, root, at, lo, hi, stack, patch,
     spent, limit, x_cell, first, cost,
 ):  # fmt: skip
     """Write what is left of one tree in a box from place `at` on; returns the end and the work."""
@@ -105,7 +105,7 @@ def _shrink(
                 break
         if p >= 0:
             right[p] = at
-        axis[at], best[at] = axis[i], best[i]
+        axis[at], best[at], worst[at] = axis[i], best[i], worst[i]
         if axis[i] >= 0:
             cut[at] = cut[i]
             top += 1
@@ -116,11 +116,12 @@ def _shrink(
     for i in range(at - 1, start - 1, -1):
         if axis[i] >= 0:
             best[i] = max(best[i + 1], best[right[i]])
+            worst[i] = min(worst[i + 1], worst[right[i]])
     return at, work
 
 
 @inner
-def _plant(trees, weight, lo, hi, axis, cut, right, best, at, root, stack, patch):
+def _plant(trees, weight, lo, hi, axis, cut, right, best, worst, at, root, stack, patch):
     """Write what is left of one tree of the model in a box, with the margins of its leaves."""
     t_axis, t_cut, t_right, t_left_if_missing, t_leaf = trees
     work, top = 0, 0
@@ -152,11 +153,12 @@ def _plant(trees, weight, lo, hi, axis, cut, right, best, at, root, stack, patch
             top += 1
             stack[top], patch[top] = i + 1, -1
         else:
-            best[at] = weight[t_leaf[i]]
+            best[at] = worst[at] = weight[t_leaf[i]]
         at += 1
     for i in range(at - 1, start - 1, -1):
         if axis[i] >= 0:
             best[i] = max(best[i + 1], best[right[i]])
+            worst[i] = min(worst[i + 1], worst[right[i]])
     return at, work
 
 
@@ -171,17 +173,19 @@ def _grow(array, size):
 @inner
 def _bound_box(trees, roots, base, weight, lo, hi, arena):
     """Sum of the largest leaves of all trees in a box, and the work."""
-    axis, cut, right, best, stack, patch = arena
+    axis, cut, right, best, worst, stack, patch = arena
     total, work = base, 0
     for root in roots:
-        _, more = _plant(trees, weight, lo, hi, axis, cut, right, best, 0, root, stack, patch)
+        _, more = _plant(
+            trees, weight, lo, hi, axis, cut, right, best, worst, 0, root, stack, patch
+        )
         total += best[0]
         work += more
     return total, work
 
 
-@compiled
-def decide(
+@inner
+def _decide(
     trees, roots, base, weight, threshold, x_cell, dist, cost, first, eps, limit, budget,
     lo, hi, arena, gains,
 ):  # fmt: skip
@@ -190,17 +194,19 @@ def decide(
     Returns that, the work, the cost of the box that was found, and the arrays of `arena`, which may
     have grown. `lo` and `hi` become the box that was found.
     """
-    axis, cut, right, best, stack, patch = arena
+    axis, cut, right, best, worst, stack, patch = arena
     gain_left, gain_right = gains
     axes = len(x_cell)
     _reach(x_cell, dist, first, axes, eps, lo, hi)
     work, at, total, live = 0, 0, base, 0
     tree_at = np.empty(len(roots) + 1, np.int64)
     for root in roots:
-        end, more = _plant(trees, weight, lo, hi, axis, cut, right, best, at, root, stack, patch)
+        end, more = _plant(
+            trees, weight, lo, hi, axis, cut, right, best, worst, at, root, stack, patch
+        )
         work += more
         total += best[at]
-        if end > at + 1:
+        if best[at] > worst[at]:
             tree_at[live] = at
             live += 1
             at = end
@@ -218,16 +224,16 @@ def decide(
     was_lo = np.empty(depth, np.int64)
     was_hi = np.empty(depth, np.int64)
     if total < threshold:
-        return _NONE, work, 0.0, (axis, cut, right, best, stack, patch)
+        return _NONE, work, 0.0, (axis, cut, right, best, worst, stack, patch)
     level = 0
     of_level[0], lives[0], ends[0], sums[0], costs[0], side[0] = 0, live, at, total, 0.0, -1
     touched = np.empty(len(roots), np.int64)
     while level >= 0:
         if side[level] < 0:  # a new box
             if lives[level] == 0:
-                return _FOUND, work, costs[level], (axis, cut, right, best, stack, patch)
+                return _FOUND, work, costs[level], (axis, cut, right, best, worst, stack, patch)
             if work > budget:
-                return _OPEN, work, 0.0, (axis, cut, right, best, stack, patch)
+                return _OPEN, work, 0.0, (axis, cut, right, best, worst, stack, patch)
             gap = sums[level] - threshold
             count = 0
             for t in range(of_level[level], of_level[level] + lives[level]):
@@ -277,7 +283,7 @@ def decide(
         need = ends[level] + (ends[level] - start)
         if need > len(axis):
             axis, cut, right = _grow(axis, need), _grow(cut, need), _grow(right, need)
-            best = _grow(best, need)
+            best, worst = _grow(best, need), _grow(worst, need)
         at, total, live = ends[level], sums[level], 0
         mine = of_level[level] + lives[level]
         if mine + lives[level] > len(tree_at):
@@ -286,7 +292,7 @@ def decide(
         for t in range(of_level[level], mine):
             r = tree_at[t]
             end, more = _shrink(
-                axis, cut, right, best, r, at, lo, hi, stack, patch,
+                axis, cut, right, best, worst, r, at, lo, hi, stack, patch,
                 spent, limit, x_cell, first, cost,
             )  # fmt: skip
             work += more
@@ -294,7 +300,7 @@ def decide(
             if total < threshold:
                 pruned = True
                 break
-            if end > at + 1:
+            if best[at] > worst[at]:
                 tree_at[mine + live] = at
                 live += 1
                 at = end
@@ -309,22 +315,24 @@ def decide(
             first_up, was_lo, was_hi = _grow(first_up, 0), _grow(was_lo, 0), _grow(was_hi, 0)
         of_level[level], lives[level], ends[level] = mine, live, at
         sums[level], costs[level], side[level] = total, spent, -1
-    return _NONE, work, 0.0, (axis, cut, right, best, stack, patch)
+    return _NONE, work, 0.0, (axis, cut, right, best, worst, stack, patch)
 
 
-@inner
-def _margin(trees, roots, base, weight, x_cell):
-    """Margin at the point itself."""
+@compiled
+def sum_leaves(trees, roots, values, base, cells):
+    """Sums of the leaves that rows of cells fall into, (rows, classes)."""
     t_axis, t_cut, t_right, t_left_if_missing, t_leaf = trees
-    total = base
-    for root in roots:
-        i = root
-        while t_axis[i] >= 0:
-            c = x_cell[t_axis[i]]
-            left = t_left_if_missing[i] if c < 0 else c <= t_cut[i]
-            i = i + 1 if left else t_right[i]
-        total += weight[t_leaf[i]]
-    return total
+    sums = np.empty((len(cells), values.shape[1]))
+    for row in range(len(cells)):
+        sums[row] = base
+        for root in roots:
+            i = root
+            while t_axis[i] >= 0:
+                c = cells[row, t_axis[i]]
+                left = t_left_if_missing[i] if c < 0 else c <= t_cut[i]
+                i = i + 1 if left else t_right[i]
+            sums[row] += values[t_leaf[i]]
+    return sums
 
 
 @compiled
@@ -382,7 +390,7 @@ def bracket(
             else:
                 break
         limit = np.inf if p == np.inf else (eps / unit) ** p
-        answer, more, spent, arena = decide(
+        answer, more, spent, arena = _decide(
             trees, roots, base, weight, threshold, x_cell, dist, cost, first, eps, limit,
             allowed + 1000, lo, hi, arena, gains,
         )  # fmt: skip
