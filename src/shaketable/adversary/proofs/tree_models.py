@@ -36,8 +36,8 @@ class Trees:
     """What leaves add to the classes, (leaves, classes)."""
     base: FloatArray
     """What is added to the classes in any case."""
-    rounding: float
-    """By how much a sum that the model computes may differ from the true one."""
+    rounding: FloatArray
+    """By how much a sum that the model computes may differ from the true one, (classes,)."""
 
     @property
     def classes(self) -> int:
@@ -80,7 +80,8 @@ def _join(
 ) -> Trees | None:
     """Put trees behind each other; `share` is the relative error of one addition.
 
-    Sums of whole numbers are exact, if `exact` says that the model adds numbers as they are.
+    Twice that allows for how the model makes probabilities of sums. Sums of whole numbers are
+    exact, if `exact` says that it adds numbers as they are.
     """
     parts = [_order(tree) for tree in trees]
     if not parts:
@@ -93,9 +94,10 @@ def _join(
     leaf = np.where(leaves, np.cumsum(leaves) - 1, 0)
     values = np.ascontiguousarray(values[leaves])
     first = np.searchsorted(np.flatnonzero(leaves), roots)
-    most = np.maximum.reduceat(np.abs(values).max(axis=1), first)
+    most = np.maximum.reduceat(np.abs(values), first, axis=0)
     whole = exact and bool((values == np.rint(values)).all())
-    rounding = 0.0 if whole else share * (len(parts) + 2) * float(most.sum() + np.abs(base).max())
+    size = np.abs(base) + np.cumsum(most, axis=0)  # of the sums after every tree
+    rounding = np.zeros(len(base)) if whole else share * (2 * size.sum(axis=0) + 8)
     return Trees(roots, feature, cut, right, missing, leaf, values, base, rounding)
 
 
@@ -170,7 +172,7 @@ def _shares(tree: Any) -> FloatArray:
     return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
 
-_GRAIN, _SINGLE = 2.0**-52, 2.0**-23
+_GRAIN, _SINGLE = 2.0**-53, 2.0**-24
 
 
 def _read_tree(model: Any) -> Trees | None:
@@ -270,15 +272,15 @@ def _read_xgboost(model: Any) -> Trees | None:
     for tree, j in zip(kept["trees"], kept["tree_info"], strict=True):
         if any(tree["split_type"]) or int(tree["tree_param"]["size_leaf_vector"]) > 1:
             return None
-        condition, left = np.array(tree["split_conditions"]), np.array(tree["left_children"])
+        condition = np.array(tree["split_conditions"], np.float32).astype(np.float64)
         trees.append(
             _Tree(
                 np.array(tree["split_indices"]),
                 _round_down(condition, strict=True),
-                left,
+                np.array(tree["left_children"]),
                 np.array(tree["right_children"]),
                 np.array(tree["default_left"], bool),
-                _place(condition.astype(np.float32).astype(np.float64), j + one, k),
+                _place(condition, j + one, k),
             )
         )
     return _join(trees, base, share=_SINGLE)

@@ -145,8 +145,9 @@ class _Axes:
             here, gap = x[:, source[j]], gaps[:, source[j]]
             free[:, axis[j]] = ~gap
             mine = inner[of_node == feature]
-            shift, size = _find_shift(features[~gap, feature], scale[j] * here[~gap])
-            if shift or scale[j] != 1 or unfolded.steps:
+            same = np.array_equal(features[~gap, feature], here[~gap])
+            if unfolded.steps or not same or abs(scale[j] - 1) > unfolded.grain:
+                shift, size = _find_shift(features[~gap, feature], scale[j] * here[~gap])
                 slack[mine] = 8 * unfolded.grain * (np.abs(cut[mine]) + size) / scale[j]
                 cut[mine] = (cut[mine] - shift) / scale[j]
                 of_row[:, j] = (of_row[:, j] - shift) / scale[j]
@@ -182,7 +183,7 @@ class _Axes:
         trees, codes = self.search_for.trees, self.search_for.unfolded.codes
         sums = sum_leaves(self.nodes, trees.roots, trees.values, trees.base, self.cells)
         mine = np.where(codes == labels[:, None], sums, -np.inf).max(axis=1)
-        return bool((mine >= sums.max(axis=1) - 2 * trees.rounding).all())
+        return bool((mine >= sums.max(axis=1) - 2 * trees.rounding.max()).all())
 
     def search(self, i: int, label: int, low: float, *, certain: bool) -> _Bracket:
         """Bracket the distance of row i to the nearest point that gets another label.
@@ -213,8 +214,9 @@ class _Axes:
         rivals = []
         for c in np.flatnonzero(codes != label):
             sums = self.compare(own, int(c))
-            strict = c > own and trees.rounding == 0  # of equal sums the first wins
-            least = math.ulp(0.0) if strict else (2 if certain else -2) * trees.rounding
+            rounding = float(trees.rounding[own] + trees.rounding[c])
+            strict = c > own and rounding == 0  # of equal sums the first wins
+            least = math.ulp(0.0) if strict else (1 if certain else -1) * rounding
             known, _ = bound_at_once(
                 self.nodes, *sums, least, cells, dist, self.first, reach, lo, hi, arena
             )
@@ -279,8 +281,6 @@ def _find_shift(features: FloatArray, scaled: FloatArray) -> tuple[float, float]
     if not len(features):
         return 0.0, 0.0
     i = int(np.abs(scaled).argmin())
-    if np.array_equal(features, scaled):
-        return 0.0, 0.0
     return float(features[i] - scaled[i]), float(np.abs(features[i]) + np.abs(scaled[i]))
 
 
