@@ -23,6 +23,7 @@ _FOUND, _NONE, _OPEN = 1, 0, -1
 _JUST_BELOW = 1 - 1e-9  # share of a distance
 _NEAR = 1e-3  # share of a distance within which bounds are closed by a last proof
 _HALVINGS = 40
+_SOFT = 1.0  # weight of what leaves are on average against the largest, in choosing cuts
 
 
 @inner
@@ -73,7 +74,7 @@ def _axis_cost(a, lo, hi, x_cell, first, cost):
 
 @inner
 def _shrink(
-    axis, cut, right, best, worst, root, at, lo, hi, stack, patch,
+    axis, cut, right, best, worst, mean, root, at, lo, hi, stack, patch,
     spent, limit, x_cell, first, cost,
 ):  # fmt: skip
     """Write what is left of one tree in a box from place `at` on; returns the end and the work."""
@@ -105,7 +106,7 @@ def _shrink(
                 break
         if p >= 0:
             right[p] = at
-        axis[at], best[at], worst[at] = axis[i], best[i], worst[i]
+        axis[at], best[at], worst[at], mean[at] = axis[i], best[i], worst[i], mean[i]
         if axis[i] >= 0:
             cut[at] = cut[i]
             top += 1
@@ -117,11 +118,12 @@ def _shrink(
         if axis[i] >= 0:
             best[i] = max(best[i + 1], best[right[i]])
             worst[i] = min(worst[i + 1], worst[right[i]])
+            mean[i] = (mean[i + 1] + mean[right[i]]) / 2
     return at, work
 
 
 @inner
-def _plant(trees, weight, lo, hi, axis, cut, right, best, worst, at, root, stack, patch):
+def _plant(trees, weight, lo, hi, axis, cut, right, best, worst, mean, at, root, stack, patch):
     """Write what is left of one tree of the model in a box, with the margins of its leaves."""
     t_axis, t_cut, t_right, t_left_if_missing, t_leaf = trees
     work, top = 0, 0
@@ -153,12 +155,13 @@ def _plant(trees, weight, lo, hi, axis, cut, right, best, worst, at, root, stack
             top += 1
             stack[top], patch[top] = i + 1, -1
         else:
-            best[at] = worst[at] = weight[t_leaf[i]]
+            best[at] = worst[at] = mean[at] = weight[t_leaf[i]]
         at += 1
     for i in range(at - 1, start - 1, -1):
         if axis[i] >= 0:
             best[i] = max(best[i + 1], best[right[i]])
             worst[i] = min(worst[i + 1], worst[right[i]])
+            mean[i] = (mean[i + 1] + mean[right[i]]) / 2
     return at, work
 
 
@@ -173,11 +176,11 @@ def _grow(array, size):
 @inner
 def _bound_box(trees, roots, base, weight, lo, hi, arena):
     """Sum of the largest leaves of all trees in a box, and the work."""
-    axis, cut, right, best, worst, stack, patch = arena
+    axis, cut, right, best, worst, mean, stack, patch = arena
     total, work = base, 0
     for root in roots:
         _, more = _plant(
-            trees, weight, lo, hi, axis, cut, right, best, worst, 0, root, stack, patch
+            trees, weight, lo, hi, axis, cut, right, best, worst, mean, 0, root, stack, patch
         )
         total += best[0]
         work += more
@@ -185,16 +188,35 @@ def _bound_box(trees, roots, base, weight, lo, hi, arena):
 
 
 @inner
+def _wins(trees, votes, cells):
+    """Whether a class wins over another at a point, with the rounding of the model's own sums."""
+    t_axis, t_cut, t_right, t_left_if_missing, t_leaf = trees
+    roots, values, own, other = votes
+    mine, its = 0.0, 0.0
+    for root in roots:
+        i = root
+        while t_axis[i] >= 0:
+            c = cells[t_axis[i]]
+            left = t_left_if_missing[i] if c < 0 else c <= t_cut[i]
+            i = i + 1 if left else t_right[i]
+        mine += values[t_leaf[i], own]
+        its += values[t_leaf[i], other]
+    mine, its = mine / len(roots), its / len(roots)
+    return its > mine or (its == mine and other < own)
+
+
+@inner
 def _decide(
-    trees, roots, base, weight, threshold, x_cell, dist, cost, first, eps, limit, budget,
+    trees, votes, roots, base, weight, threshold, x_cell, dist, cost, first, eps, limit, budget,
     lo, hi, arena, gains,
 ):  # fmt: skip
     """Whether the margin reaches a threshold within a distance: 1 yes, 0 no, -1 not within budget.
 
     Returns that, the work, the cost of the box that was found, and the arrays of `arena`, which may
-    have grown. `lo` and `hi` become the box that was found.
+    have grown. `lo` and `hi` become the box that was found. `votes` are all trees, their leaves, and
+    the two classes, where their means can be computed as the model does; else there are no trees.
     """
-    axis, cut, right, best, worst, stack, patch = arena
+    axis, cut, right, best, worst, mean, stack, patch = arena
     gain_left, gain_right = gains
     axes = len(x_cell)
     _reach(x_cell, dist, first, axes, eps, lo, hi)
@@ -202,7 +224,7 @@ def _decide(
     tree_at = np.empty(len(roots) + 1, np.int64)
     for root in roots:
         end, more = _plant(
-            trees, weight, lo, hi, axis, cut, right, best, worst, at, root, stack, patch
+            trees, weight, lo, hi, axis, cut, right, best, worst, mean, at, root, stack, patch
         )
         work += more
         total += best[at]
@@ -224,16 +246,21 @@ def _decide(
     was_lo = np.empty(depth, np.int64)
     was_hi = np.empty(depth, np.int64)
     if total < threshold:
-        return _NONE, work, 0.0, (axis, cut, right, best, worst, stack, patch)
+        return _NONE, work, 0.0, (axis, cut, right, best, worst, mean, stack, patch)
     level = 0
     of_level[0], lives[0], ends[0], sums[0], costs[0], side[0] = 0, live, at, total, 0.0, -1
-    touched = np.empty(len(roots), np.int64)
+    touched, nearest = np.empty(len(roots), np.int64), np.empty(axes, np.int64)
     while level >= 0:
         if side[level] < 0:  # a new box
             if lives[level] == 0:
-                return _FOUND, work, costs[level], (axis, cut, right, best, worst, stack, patch)
+                for j in range(axes if len(votes[0]) else 0):
+                    nearest[j] = max(lo[j], min(hi[j], x_cell[j]))
+                if len(votes[0]) and not _wins(trees, votes, nearest):
+                    level -= 1
+                    continue
+                return _FOUND, work, costs[level], (axis, cut, right, best, worst, mean, stack, patch)
             if work > budget:
-                return _OPEN, work, 0.0, (axis, cut, right, best, worst, stack, patch)
+                return _OPEN, work, 0.0, (axis, cut, right, best, worst, mean, stack, patch)
             gap = sums[level] - threshold
             count = 0
             for t in range(of_level[level], of_level[level] + lives[level]):
@@ -243,8 +270,9 @@ def _decide(
                     gain_left[g] = gain_right[g] = 0.0
                     touched[count] = r
                     count += 1
-                gain_left[g] += best[r] - best[r + 1]
-                gain_right[g] += best[r] - best[right[r]]
+                one, two = r + 1, right[r]
+                gain_left[g] += best[r] - best[one] + _SOFT * (best[r] - mean[one])
+                gain_right[g] += best[r] - best[two] + _SOFT * (best[r] - mean[two])
             most, chosen, up = -1.0, -1, False
             floor = 1e-6 * gap + 1e-300
             for j in range(count):
@@ -284,6 +312,7 @@ def _decide(
         if need > len(axis):
             axis, cut, right = _grow(axis, need), _grow(cut, need), _grow(right, need)
             best, worst = _grow(best, need), _grow(worst, need)
+            mean = _grow(mean, need)
         at, total, live = ends[level], sums[level], 0
         mine = of_level[level] + lives[level]
         if mine + lives[level] > len(tree_at):
@@ -292,7 +321,7 @@ def _decide(
         for t in range(of_level[level], mine):
             r = tree_at[t]
             end, more = _shrink(
-                axis, cut, right, best, worst, r, at, lo, hi, stack, patch,
+                axis, cut, right, best, worst, mean, r, at, lo, hi, stack, patch,
                 spent, limit, x_cell, first, cost,
             )  # fmt: skip
             work += more
@@ -315,7 +344,7 @@ def _decide(
             first_up, was_lo, was_hi = _grow(first_up, 0), _grow(was_lo, 0), _grow(was_hi, 0)
         of_level[level], lives[level], ends[level] = mine, live, at
         sums[level], costs[level], side[level] = total, spent, -1
-    return _NONE, work, 0.0, (axis, cut, right, best, worst, stack, patch)
+    return _NONE, work, 0.0, (axis, cut, right, best, worst, mean, stack, patch)
 
 
 @compiled
@@ -358,7 +387,7 @@ def bound_at_once(
 
 @compiled
 def bracket(
-    trees, roots, base, weight, threshold, x_cell, dist, cost, first, low, reach, p, unit, budget,
+    trees, votes, roots, base, weight, threshold, x_cell, dist, cost, first, low, reach, p, unit, budget,
     lo, hi, arena, gains, cells,
 ):  # fmt: skip
     """Bounds of the distance at which the margin reaches a threshold, as far as a budget allows.
@@ -391,7 +420,7 @@ def bracket(
                 break
         limit = np.inf if p == np.inf else (eps / unit) ** p
         answer, more, spent, arena = _decide(
-            trees, roots, base, weight, threshold, x_cell, dist, cost, first, eps, limit,
+            trees, votes, roots, base, weight, threshold, x_cell, dist, cost, first, eps, limit,
             allowed + 1000, lo, hi, arena, gains,
         )  # fmt: skip
         work += more

@@ -38,6 +38,9 @@ class Trees:
     """What is added to the classes in any case."""
     rounding: FloatArray
     """By how much a sum that the model computes may differ from the true one, (classes,)."""
+    votes: bool = False
+    """Whether the model's sums are those of float64 in the order of trees, and means are compared.
+    Then equal sums are told apart from nearly equal ones."""
 
     @property
     def classes(self) -> int:
@@ -76,12 +79,11 @@ def read_trees(model: Any) -> Trees | None:
 
 
 def _join(
-    trees: Iterable[_Tree], base: FloatArray, *, share: float, exact: bool = False
+    trees: Iterable[_Tree], base: FloatArray, *, share: float, votes: bool = False
 ) -> Trees | None:
     """Put trees behind each other; `share` is the relative error of one addition.
 
-    Twice that allows for how the model makes probabilities of sums. Sums of whole numbers are
-    exact, if `exact` says that it adds numbers as they are.
+    Twice that allows for how the model makes probabilities of sums.
     """
     parts = [_order(tree) for tree in trees]
     if not parts:
@@ -95,10 +97,9 @@ def _join(
     values = np.ascontiguousarray(values[leaves])
     first = np.searchsorted(np.flatnonzero(leaves), roots)
     most = np.maximum.reduceat(np.abs(values), first, axis=0)
-    whole = exact and bool((values == np.rint(values)).all())
     size = np.abs(base) + np.cumsum(most, axis=0)  # of the sums after every tree
-    rounding = np.zeros(len(base)) if whole else share * (2 * size.sum(axis=0) + 8)
-    return Trees(roots, feature, cut, right, missing, leaf, values, base, rounding)
+    rounding = share * (2 * size.sum(axis=0) + 8) + _DRIFT * size[-1]
+    return Trees(roots, feature, cut, right, missing, leaf, values, base, rounding, votes)
 
 
 def _order(tree: _Tree) -> tuple[Array, ...]:
@@ -173,6 +174,7 @@ def _shares(tree: Any) -> FloatArray:
 
 
 _GRAIN, _SINGLE = 2.0**-53, 2.0**-24
+_DRIFT = 1e-9  # share that the kernels' own sums may be off by
 
 
 def _read_tree(model: Any) -> Trees | None:
@@ -200,7 +202,7 @@ def _read_votes(model: Any, members: Any, features: Any) -> Trees | None:
     ):
         return None
     trees = [_of_sklearn(m.tree_, _shares(m.tree_), f) for m, f in zip(members, features)]  # noqa: B905
-    return _join(trees, np.zeros(len(classes)), share=_GRAIN, exact=True)
+    return _join(trees, np.zeros(len(classes)), share=_GRAIN, votes=True)
 
 
 def _read_gradient_boosting(model: Any) -> Trees | None:

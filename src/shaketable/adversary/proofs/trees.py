@@ -110,7 +110,7 @@ class _Axes:
     margins: dict[tuple[int, int], tuple[IntArray, float, FloatArray]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        sizes = [np.int32] * 3 + [np.float64] * 2 + [np.int64] * 2
+        sizes = [np.int32] * 3 + [np.float64] * 3 + [np.int64] * 2
         self.arena = tuple(np.empty(len(self.nodes[0]) + 2, kind) for kind in sizes)
         self.gains = np.full((2, self.first[-1]), -1.0)
 
@@ -215,8 +215,7 @@ class _Axes:
         for c in np.flatnonzero(codes != label):
             sums = self.compare(own, int(c))
             rounding = float(trees.rounding[own] + trees.rounding[c])
-            strict = c > own and rounding == 0  # of equal sums the first wins
-            least = math.ulp(0.0) if strict else (1 if certain else -1) * rounding
+            least = rounding if certain else -rounding
             known, _ = bound_at_once(
                 self.nodes, *sums, least, cells, dist, self.first, reach, lo, hi, arena
             )
@@ -224,13 +223,14 @@ class _Axes:
         rivals.sort(key=lambda rival: rival[:2])
         proven, found, best = reach, math.inf, x
         left = search.budget
-        for j, (known, _, sums, least) in enumerate(rivals):
+        for j, (known, c, sums, least) in enumerate(rivals):
             end = min(reach, found * (1 - 1e-9))
             if known >= end:
                 break
             box = np.array(cells)
+            roots = trees.roots if trees.votes else trees.roots[:0]
             known, away, work, arena = bracket(
-                self.nodes, *sums, least, cells, dist, cost, self.first, known, end, p, reach,
+                self.nodes, (roots, trees.values, own, c), *sums, least, cells, dist, cost, self.first, known, end, p, reach,
                 left // (len(rivals) - j), lo, hi, arena, self.gains, box,
             )  # fmt: skip
             left -= work
