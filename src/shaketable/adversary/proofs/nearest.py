@@ -22,8 +22,10 @@ from shaketable.models.classifier import Classifier
 _LINES = 8  # nearest wrong points to which each row is moved
 _HALVINGS = 40
 _FIRST, _SCREENED = 2, 64  # nearest right points that lower bounds are computed from
+_SHARPENED = 300  # wrong points that get a bound by all right points
 _PROGRAMS, _WIDE, _FEW = 12, 100, 2  # linear programs per row, and in more dimensions than that
 _ROUNDS, _ADDED = 6, 32  # of a program: how often right points are added, and how many
+_INSIDE = 1e-8  # by how much places lie in cells, as a share of the distance to the wrong point
 _LESS = 1e-9  # share of a bound that its own rounding may have added
 
 
@@ -76,36 +78,36 @@ class NearestBrackets:
         moved, low = region.x[rows], np.zeros(len(rows))
         high = np.where(queries.are_hits(rows, y, moved), 0.0, math.inf)
         self._search_lines(queries, rows, y, codes, moved, high)
-        asked = 0
-        for i in np.flatnonzero(high > 0):
-            wrong = codes != y[i]
-            search = _Search(self.one_nn, region, rows[i], wrong)
-            if not wrong.any():
-                low[i] = math.inf
-                continue
-            bounds = search.bound_all(high[i])
-            least = search.bound_by_triangle()
-            solved: set[int] = set()
-            few = _PROGRAMS if search.d <= _WIDE else _FEW
-            while search.solves and len(solved) < few:
-                k = int(bounds.argmin())
-                if k in solved or bounds[k] >= min(high[i] * (1 - _LESS), region.epsilon):
-                    break
-                solved.add(k)
+        asked, bounds = 0, dict[int, FloatArray]()
+        solved: dict[int, list[int]] = {int(i): [] for i in np.flatnonzero(high > 0)}
+        while solved:  # once per program; all that was found is confirmed at once
+            steps: dict[int, FloatArray] = {}
+            for i, tried in list(solved.items()):
+                search = _Search(self.one_nn, region, rows[i], codes != y[i])
+                if i not in bounds:
+                    bounds[i] = search.bound_all(high[i])
+                    low[i] = search.bound_by_triangle()
+                k = search.sharpen(bounds[i])
+                known = k < 0 or bounds[i][k] >= min(high[i] * (1 - _LESS), region.epsilon)
+                if known or k in tried or not search.solves or len(tried) >= search.programs:
+                    low[i] = max(low[i], float(bounds.pop(i).min(initial=math.inf)))
+                    del solved[i]
+                    continue
+                tried.append(k)
                 solution = search.solve(k)
-                bounds[k] = max(bounds[k], solution.least)
+                bounds[i][k] = max(bounds[i][k], solution.least)
                 if solution.step is not None and solution.least <= region.epsilon:
-                    at, hit, count = confirm_nearest(
-                        model, region, rows[[i]], y[[i]], search.x[None] + solution.step
-                    )
-                    asked += count
-                    away = float(pnorm(at - search.x, region.p)[0])
-                    if hit[0] and away < high[i]:
-                        high[i], moved[i] = away, at[0]
-            low[i] = max(float(bounds.min()), least)
-        low = np.minimum(low, region.epsilon) * (1 - _LESS)
-        low[low >= region.epsilon * (1 - 2 * _LESS)] = region.epsilon
-        return AttackResult(moved, np.isfinite(high), queries.count + asked, low)
+                    steps[i] = solution.step
+            if steps:
+                where = np.array([*steps])
+                tried_at = region.x[rows[where]] + np.array([*steps.values()])
+                at, hit, count = confirm_nearest(model, region, rows[where], y[where], tried_at)
+                asked += count
+                away = pnorm(at - region.x[rows[where]], region.p)
+                for j in np.flatnonzero(hit & (away < high[where])):
+                    high[where[j]], moved[where[j]] = away[j], at[j]
+        found = np.isfinite(high)
+        return AttackResult(moved, found, queries.count + asked, np.minimum(low, region.epsilon))
 
     def _search_lines(
         self,
@@ -117,28 +119,30 @@ class NearestBrackets:
         high: FloatArray,
     ) -> None:
         """Search the lines to the nearest wrong points by bisection; `moved` and `high` change."""
-        region = queries.region
+        region, near = queries.region, []
         for i in np.flatnonzero(np.isinf(high)):
             wrong = self.one_nn.points[codes != y[i]]
-            x = region.x[rows[i]]
-            away = pnorm(wrong - x, region.p)
-            near = np.argsort(away)[:_LINES]
-            if not len(near):
-                continue
-            step = wrong[near] - x
-            same = np.full(len(near), rows[i]), np.full(len(near), y[i])
-            start, end = np.zeros(len(near)), np.full(len(near), 1.0)
-            beyond = away[near] > region.epsilon
-            end[beyond] = region.epsilon / away[near][beyond]
-            there = queries.are_hits(*same, x + end[:, None] * step)
-            for _ in range(_HALVINGS if there.any() else 0):
-                middle = (start + end) / 2
-                hit = queries.are_hits(*same, x + middle[:, None] * step)
-                start, end = np.where(hit, start, middle), np.where(hit, middle, end)
-            length = np.where(there, end * away[near], math.inf)
-            best = int(length.argmin())
-            if there[best]:
-                high[i], moved[i] = length[best], x + end[best] * step[best]
+            away = pnorm(wrong - region.x[rows[i]], region.p)
+            near += [(i, wrong[k], away[k]) for k in np.argsort(away)[:_LINES]]
+        if not near:
+            return
+        owner = np.array([i for i, _, _ in near])
+        x, size = region.x[rows[owner]], np.array([away for _, _, away in near])
+        step = np.array([point for _, point, _ in near]) - x
+        start, end = np.zeros(len(near)), np.minimum(1.0, region.epsilon / size)
+        there = queries.are_hits(rows[owner], y[owner], x + end[:, None] * step)
+        owner, x, size, step = owner[there], x[there], size[there], step[there]
+        start, end = start[there], end[there]
+        for _ in range(_HALVINGS if there.any() else 0):
+            middle = (start + end) / 2
+            hit = queries.are_hits(rows[owner], y[owner], x + middle[:, None] * step)
+            start, end = np.where(hit, start, middle), np.where(hit, middle, end)
+        for k, i in enumerate(owner):
+            if end[k] * size[k] < high[i]:
+                high[i], moved[i] = end[k] * size[k], x[k] + end[k] * step[k]
+
+
+_EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
 class _Solution(NamedTuple):
@@ -170,10 +174,15 @@ class _Search:
         linear = self.region.p in (1, math.inf)
         return self.one_nn.p == 2 and linear and len(self.right) > 0
 
+    @property
+    def programs(self) -> int:
+        """How many of them may be solved."""
+        return _PROGRAMS if self.d <= _WIDE else _FEW
+
     def bound_by_triangle(self) -> float:
         """Lower bound by the triangle inequality in the classifier's norm."""
-        if not len(self.right):
-            return 0.0
+        if not len(self.right) or not len(self.wrong):
+            return 0.0 if len(self.wrong) else math.inf
         p, own = self.region.p, self.one_nn.p
         near, far = (pnorm(steps, own).min() for steps in (self.right, self.wrong))
         size = float(np.linalg.norm(self.x)) + self.one_nn.largest
@@ -183,7 +192,7 @@ class _Search:
         inverse = 0.0 if math.isinf(p) else 1 / p
         own_inverse = 0.0 if math.isinf(own) else 1 / own
         ratio = self.d ** max(0.0, own_inverse - inverse)
-        return max(0.0, float(far - near - lost) / (2 * ratio))
+        return max(0.0, float(far - near - lost) / (2 * ratio) * (1 - _LESS))
 
     def bound_all(self, high: float) -> FloatArray:
         """Lower bound of the distance at which each wrong point wins; rough beyond `high`."""
@@ -193,6 +202,19 @@ class _Search:
         near = np.flatnonzero(bounds <= high)
         bounds[near] = np.maximum(bounds[near], self._bound(near, _SCREENED))
         return bounds
+
+    def sharpen(self, bounds: FloatArray) -> int:
+        """Return the wrong point with the smallest bound, after bounds of the smallest ones by all
+        right points; -1 if there is none.
+        """
+        if not len(bounds):
+            return -1
+        done: set[int] = set()
+        while (k := int(bounds.argmin())) not in done and len(done) < _SHARPENED:
+            done.add(k)
+            if self.one_nn.p == 2 and len(self.right):
+                bounds[k] = max(bounds[k], self._bound(np.array([k]), len(self.right))[0])
+        return k
 
     def _bound(self, which: IntArray, count: int) -> FloatArray:
         """Distance to the farthest of the half-spaces of some right points, by wrong point."""
@@ -231,11 +253,13 @@ class _Search:
             sizes = np.linalg.norm(normals, axis=1)
             kept = sizes > 0
             normals, gaps = normals[kept] / sizes[kept, None], gaps[kept] / sizes[kept]
-            found, weights = self._solve_program(normals, gaps)
+            found, weights = self._solve_program(normals, gaps + _INSIDE * np.linalg.norm(wrong))
             if weights is not None:
                 least = max(least, self._join(normals, gaps - lost / sizes[kept], weights))
             if found is None:
-                return _Solution(math.inf if weights is None and False else least, None)
+                weights = self._weigh_empty(normals, gaps)
+                never = self._join(normals, gaps - lost / sizes[kept], weights)
+                return _Solution(max(least, never), None)
             away = np.square(found - self.right).sum(axis=1) - np.square(found - wrong).sum()
             worst = np.argsort(away)[:_ADDED]
             worst = worst[away[worst] < -1e-9 * (square[worst] + wrong @ wrong)]
@@ -275,12 +299,25 @@ class _Search:
             )
             sides = np.append(-gaps, np.zeros(2 * d))
             box = [*zip(self.low, self.high, strict=True), (0.0, None)]
-        result = linprog(cost, rows.tocsr(), sides, bounds=box, method="highs")
+        result = linprog(cost, rows.tocsr(), sides, bounds=box, method="highs", options=_EXACT)
         if result.status != 0:
             return None, None
         step = result.x[:d] - result.x[d:] if self.region.p == 1 else result.x[:d]
         weights = np.maximum(-result.ineqlin.marginals[: len(gaps)], 0.0)
         return step, weights if weights.any() else None
+
+
+    def _weigh_empty(self, normals: FloatArray, gaps: FloatArray) -> FloatArray:
+        """Multipliers with which half-spaces imply that no place is in all of them."""
+        from scipy.optimize import linprog
+
+        rows = -np.hstack([normals, np.ones((len(gaps), 1))])  # the last value is what is lacking
+        box = [*zip(self.low, self.high, strict=True), (0.0, None)]
+        cost = np.append(np.zeros(self.d), 1.0)
+        result = linprog(cost, rows, -gaps, bounds=box, method="highs")
+        if result.status != 0:
+            return np.zeros(len(gaps))
+        return np.maximum(-result.ineqlin.marginals, 0.0)
 
 
 def _recognise_exact(model: Any, data: Dataset, unscale: bool) -> Prover | None:
