@@ -101,9 +101,11 @@ def _fill(text: str, *, mark: bool = True) -> list[str]:
     if mark:
         text = re.sub(r"--[a-z]+( [a-z]+)?|table3\.csv", lambda found: f"`{found[0]}`", text)
     indent = "  " * text.startswith("- ")
-    return textwrap.wrap(
-        text, 100, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
+    tied = text.replace(" %", "\0%")  # a line that begins with % is a comment, which no site shows
+    lines = textwrap.wrap(
+        tied, 100, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
     )
+    return [line.replace("\0", " ") for line in lines]
 
 
 def main() -> None:

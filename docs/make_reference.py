@@ -40,6 +40,7 @@ LINKS: Mapping[str, Mapping[str, str]] = {
     "adversary": {
         "what the worst case is": "measures/worst-case",
         "genuine adversarial accuracy": "measures/genuine",
+        "certificates by smoothing": "measures/smoothing",
         "how to attack a model": "howto/worst-case",
     },
     "study": {

@@ -54,9 +54,9 @@ def is_result(cls):
 
 
 RESULTS = {
-    "AdversarialAccuracy", "Assessment", "Audit", "Check", "Correlation", "Corruption", "Dataset",
-    "Effects", "Forecast", "Hardening", "OneNN", "Overlap", "Record", "Records", "Rerun", "Results",
-    "Separation", "Trained", "VolumeFactor", "WorstCase",
+    "AdversarialAccuracy", "Assessment", "Audit", "Certificates", "Check", "Correlation",
+    "Corruption", "Dataset", "Effects", "Forecast", "Hardening", "OneNN", "Overlap", "Record",
+    "Records", "Rerun", "Results", "Separation", "Trained", "VolumeFactor", "WorstCase",
 }  # fmt: skip
 
 PUBLIC = {value: name for name, value in list_public(shaketable, "st")}

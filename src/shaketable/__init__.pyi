@@ -10,6 +10,8 @@ from shaketable import statistics as statistics
 from shaketable import training as training
 from shaketable.activities.rerun import rerun as rerun
 from shaketable.adversary.agreement import agreement as agreement
+from shaketable.adversary.distance import distance as distance
+from shaketable.adversary.smoothing.model import smoothed as smoothed
 from shaketable.adversary.worst_case import worst_case as worst_case
 from shaketable.core.errors import InputError as InputError
 from shaketable.core.errors import ShaketableError as ShaketableError

@@ -21,6 +21,7 @@ def test_pages_are_short_and_wrapped(page):
     for line in lines:
         fenced ^= line.startswith("```")
         assert len(line) <= 100 or fenced or line.startswith("|"), line
+        assert fenced or not line.lstrip().startswith("%"), f"a comment, which is not shown: {line}"
 
 
 def test_the_readme_is_short():
@@ -33,6 +34,36 @@ def test_links_to_files_are_not_broken(page):
     links = re.findall(r"\]\(([^)#\s]+)", path.read_text(encoding="utf-8"))
     files = [link for link in links if "://" not in link]
     assert [link for link in files if not (path.parent / link).exists()] == []
+
+
+def list_places(page):
+    """Places of a page that links can name, as GitHub and MyST make them of its headings."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.M)
+    headings = re.findall(r"^#{1,6} (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_to_places_are_not_broken(page):
+    path = ROOT / page
+    links = re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", path.read_text(encoding="utf-8"))
+    for name, place in links:
+        if "://" not in name:
+            assert place in list_places(path.parent / name if name else path), f"{name}#{place}"
+
+
+def read_rows(page, head):
+    """Rows of the table whose head begins like this."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    lines = text.partition(f"\n{head}")[2].partition("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+def test_speeds_of_the_comparison_are_those_that_were_measured():
+    measured = read_rows("benchmarks/results/peers.md", "| package | kinds | fails |")
+    shown = read_rows("docs/comparison.md", "| package | kinds | its time |")
+    assert len(shown) == 2
+    assert [row[1:] for row in shown] == [[row[1], *row[3:]] for row in measured]
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def test_what_of_a_separation_was_not_measured_comes_back_so(tmp_path):
 def test_another_schema_version_is_refused(filled, version):
     with closing(sqlite3.connect(filled)) as db, db:
         db.execute(f"PRAGMA user_version = {version}")
-    with pytest.raises(StoreError, match=f"schema version 7, got {version}"):
+    with pytest.raises(StoreError, match=f"schema version 8, got {version}"):
         Store(filled)
 
 

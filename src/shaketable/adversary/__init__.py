@@ -17,7 +17,8 @@ searches the whole region to a stated resolution.
 
 `target` prepares the model and its points, `curve` repeats the search along a ladder of epsilon,
 and `worst_case` joins models and constraints; `view` and `charts` display the result.
-`agreement` compares two models with 1-NN where they differ.
+`agreement` compares two models with 1-NN where they differ. `smoothing` certifies the smoothed
+version of any model.
 """
 
 from shaketable.core.lazy import attach

@@ -15,7 +15,7 @@ from shaketable.core.schemas import NotesJson
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.dataset import Dataset
 from shaketable.statistics import intervals
-from shaketable.statistics.estimate import Estimate
+from shaketable.statistics.estimate import Estimate, EstimateJson
 
 TITLES: dict[Constraint, str] = {
     "none": "standard adversarial accuracy",
@@ -48,6 +48,9 @@ class AdversarialAccuracyJson(TypedDict):
     share: Annotated[float, "Share of the points whose regions are not empty, in per cent."]
     share_is_exact: bool
     proven: Annotated[str | None, "Why the accuracy is exact; null if it is an upper bound."]
+    lower: Annotated[
+        EstimateJson | None, "Share of points that are proven to withstand, in per cent."
+    ]
     bound: str
     found: Annotated[int, "Number of adversarial examples."]
     queries: int
@@ -92,6 +95,10 @@ class Examples:
         """Distances from the rows' own points."""
         return pnorm(self.steps(data), p)
 
+    def measure(self, data: Dataset | None, p: float) -> FloatArray | None:
+        """Distances from the rows' own points; None where neither data nor file tells them."""
+        return None if data is None else self.distances(data, p)
+
     def steps(self, data: Dataset) -> FloatArray:
         """How far every number moved, one row per example; missing values do not move."""
         step = self.moved.astype(np.float64) - data.rows(self.rows)
@@ -112,6 +119,10 @@ class KeptExamples(Examples):
     nearest: IntArray | None
     """Places of those whose steps are kept."""
     kept_steps: FloatArray | None
+
+    def measure(self, data: Dataset | None, p: float) -> FloatArray | None:  # noqa: ARG002
+        """Distances from the rows' own points, as the file has them."""
+        return self.away
 
     def draw(self, data: Dataset) -> Examples | None:
         """Return the nearest examples; None where their steps are not kept."""
@@ -155,8 +166,9 @@ class AdversarialAccuracy:
     proven: str = ""
     """Why the accuracy is exact; empty if it is an upper bound."""
     notes: tuple[str, ...] = ()
-    settled: Array = field(default_factory=lambda: np.zeros(0, bool))
-    """For every point whether it is proven that none of its region is misclassified, if at all."""
+    proven_to: FloatArray = field(default_factory=lambda: np.zeros(0))
+    """For every point a distance up to which it is proven that none of its region is misclassified;
+    0 where nothing is proven, empty where nothing is proven of any point."""
 
     @property
     def n(self) -> int:
@@ -177,6 +189,20 @@ class AdversarialAccuracy:
                 "distance is closer to another one; take a smaller epsilon"
             )
         return intervals.proportion(int(self.withstood[self.remains].sum()), self.n)
+
+    @property
+    def settled(self) -> Array:
+        """For every evaluated point whether it is proven to withstand."""
+        if self.proven:
+            return self.withstood
+        if not len(self.proven_to):
+            return np.zeros(len(self.withstood), bool)
+        return np.asarray((self.proven_to >= self.epsilon) & self.withstood)
+
+    @cached_property
+    def lower(self) -> Estimate:
+        """Share of points that are proven to withstand, of which the accuracy is at least this."""
+        return intervals.proportion(int(self.settled[self.remains].sum()), self.n)
 
     @property
     def value(self) -> float:
@@ -213,20 +239,22 @@ class AdversarialAccuracy:
         """Whether the accuracy is proven or an upper bound, and why."""
         return f"proven: {self.proven}" if self.proven else self.describe_bound(self.queries)
 
-    def describe_bound(self, queries: int) -> str:
+    def describe_bound(self, queries: int, names: str = "") -> str:
         """The attacks and the number of queries behind the upper bound.
 
         Parameters
         ----------
         queries
             Number of queries.
+        names
+            The attacks; by default those of this epsilon.
 
         Returns
         -------
         str
             A part of a sentence.
         """
-        names = ", ".join(trial.spec for trial in self.trials) or "nothing"
+        names = names or ", ".join(trial.spec for trial in self.trials) or "nothing"
         of = "" if self.remains_exactly else " for the points found to have room"
         bound = f"an upper bound{of}: {names} found no more in {queries:,} queries"
         return "; ".join([bound, *(trial.covers for trial in self.trials if trial.covers)])
@@ -261,6 +289,7 @@ class AdversarialAccuracy:
             "share": 100 * self.share,
             "share_is_exact": self.remains_exactly,
             "proven": self.proven or None,
+            "lower": self.lower.json() if self.n else None,
             "bound": self.bound,
             "found": len(self.examples),
             "queries": self.queries,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Literal, TypeAlias, TypedDict, get_args
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,14 @@ from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.norms import norm_title
 from shaketable.core.types import Array
 from shaketable.data.dataset import Dataset, LabelJson
+from shaketable.findings.errata.errata import (
+    ErrataJson,
+    Erratum,
+    list_touching,
+    name_data,
+    name_errata,
+    name_one_nn,
+)
 from shaketable.separations.one_nn import OneNN, RangeJson
 from shaketable.views.blocks import Block, Column, Sentence, Table
 from shaketable.views.numbers import format_share
@@ -63,6 +71,7 @@ class AgreementsJson(TypedDict):
     one_nn: RangeJson
     accuracy: dict[str, float]
     pairs: list[AgreementJson]
+    errata: NotRequired[ErrataJson]
 
 
 @dataclass(frozen=True)
@@ -226,6 +235,11 @@ class Agreements(Displayed):
         truth = np.array(self.data.classes, dtype=object)[self.nearest.y]
         return {name: float(np.mean(given == truth)) for name, given in self.labels.items()}
 
+    @property
+    def errata(self) -> list[Erratum]:
+        """Errata of published accuracies of 1-NN on these data."""
+        return list_touching({name_data(self.data.name), name_one_nn(self.nearest.p)})
+
     def json(self) -> AgreementsJson:
         """Return accuracies in per cent, and every two models."""
         low, high = self.one_nn
@@ -236,6 +250,7 @@ class Agreements(Displayed):
             "one_nn": {"low": 100 * low, "high": 100 * high},
             "accuracy": {name: 100 * value for name, value in self.accuracy.items()},
             "pairs": [pair.json() for pair in self.pairs],
+            **name_errata(self.errata),
         }
 
     def blocks(self) -> list[Block]:

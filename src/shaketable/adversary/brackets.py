@@ -15,11 +15,11 @@ from shaketable.adversary.accuracy import Trial
 from shaketable.adversary.attacks.registry import Attack
 from shaketable.adversary.blocks import attack_in_blocks
 from shaketable.adversary.proofs.registry import Prover
-from shaketable.adversary.region import TOLERANCE, Region
+from shaketable.adversary.region import Region
 from shaketable.adversary.target import Target
 from shaketable.core.arrays import Parts
 from shaketable.core.norms import pnorm
-from shaketable.core.types import Array, FloatArray
+from shaketable.core.types import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +68,6 @@ class Brackets:
             why = "; ".join(dict.fromkeys(part for part in (why, state_proof(attack)) if part))
         trial = Trial(attack.spec, len(todo), int(result.hit.sum()), result.queries)
         return Brackets(low, high, moved, (*self.trials, trial), why)
-
-    def withstand(self, epsilon: float) -> tuple[Array, Array]:
-        """Whether each point withstands for certain, and whether it falls, within epsilon."""
-        return self.low >= epsilon, self.high <= epsilon * (1 + TOLERANCE)
 
 
 def state_proof(attack: Attack) -> str:

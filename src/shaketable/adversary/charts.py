@@ -9,6 +9,7 @@ import numpy as np
 
 from shaketable.adversary.accuracy import AdversarialAccuracy
 from shaketable.adversary.curve import Curve
+from shaketable.adversary.distances import Distances
 from shaketable.adversary.worst_case import WorstCase
 from shaketable.core.errors import InputError
 from shaketable.core.norms import norm_title
@@ -23,6 +24,7 @@ _RANDOM = "random noise"
 _DASHES = ([1, 0], [8, 4], [2, 3], [8, 3, 2, 3])  # of lines of one colour
 _SIDE = 420  # pixels of the longer side of a map
 _GREY = "#767d88"
+_STEPS = 400  # places of a curve of distances at most
 _GRID = 110  # places per side at which the model is asked
 
 
@@ -39,12 +41,26 @@ def curves_chart(worst: WorstCase) -> Chart:
             points = [_make_row(model, curve.name, 0.0, (curve.clean,) * 3)]
             known = [a for a in curve if a.n and a.epsilon > 0]
             points += [_make_row(model, a.name, a.epsilon, (a.value, a.low, a.high)) for a in known]
+            partly = [a for a in known if not a.proven and a.settled.any()]
+            rows += [
+                _make_row(
+                    model,
+                    f"{a.name}, proven",
+                    a.epsilon,
+                    (a.lower.value, a.lower.low, a.lower.high),
+                )
+                for a in partly
+            ]
             same = lines.setdefault(tuple((p["epsilon"], p["value"]) for p in points), [])
             same.append(curve.name)
             rows += points
         names = {name: " = ".join(same) for same in lines.values() for name in same}
         firsts = {same[0] for same in lines.values()}
-        rows = [r | {"part": names[r["part"]]} for r in rows if r["part"] in firsts]
+        rows = [
+            r | {"part": names.get(r["part"], r["part"])}
+            for r in rows
+            if r["part"] in firsts or r["part"] not in names
+        ]
         noise = worst.random.get(model, {})
         rows += [_make_row(model, _RANDOM, 0.0, (worst.of(model)[0].clean,) * 3)] if noise else []
         for epsilon, noisy in noise.items():
@@ -78,6 +94,48 @@ def _make_panel(rows: Sequence[Row], eps_min: float | None) -> Chart:
     if eps_min is not None and eps_min <= 2 * max(epsilons):
         layers.append(drawing.vertical_rule(eps_min, "eps_min", among=epsilons))
     return alt.layer(*layers).properties(height=HEIGHT)
+
+
+def distances_chart(each: Sequence[Distances]) -> Chart:
+    """Share of points that withstand, by size: a band from what is proven to what was found."""
+    rows: list[Row] = []
+    for d in each:
+        clean = float((d.high > 0).mean())
+        at, proven, found = d.curve()
+        start = {"model": d.name, "epsilon": 0.0, "low": 100 * clean, "high": 100 * clean}
+        rows.append(start)
+        keep = np.unique(np.linspace(0, len(at) - 1, min(len(at), _STEPS)).astype(int))
+        rows += [
+            {
+                "model": d.name,
+                "epsilon": float(at[i]),
+                "low": 100 * float(proven[i]),
+                "high": 100 * float(found[i]),
+            }
+            for i in keep
+            if at[i] > 0
+        ]
+    base = drawing.make_chart(rows).encode(
+        x=alt.X("epsilon:Q", title="distance"),
+        color=drawing.model_colour(row["model"] for row in rows),
+        tooltip=make_tooltip(model="model", epsilon="distance", low="proven, %", high="found, %"),
+    )
+    scale = alt.Scale(domain=[0, 100])
+    y = alt.Y("low:Q", title="points that withstand, per cent", scale=scale)
+    band = base.mark_area(interpolate="step-after", opacity=0.25).encode(y=y, y2="high:Q")
+    lines = [
+        base.mark_line(interpolate="step-after", strokeDash=dash).encode(
+            y=alt.Y(f"{end}:Q", scale=scale)
+        )
+        for end, dash in (("low", [4, 3]), ("high", [1, 0]))
+    ]
+    layers: list[Chart] = [band, *lines]
+    sizes = [row["epsilon"] for row in rows]
+    eps_min = each[0].eps_min
+    if eps_min is not None and eps_min <= max(sizes):
+        layers.append(drawing.vertical_rule(eps_min, "eps_min", among=sizes))
+    title = to_one_line(f"Distance to the nearest failure: {', '.join(d.name for d in each)}")
+    return drawing.finish_chart(alt.layer(*layers).properties(height=HEIGHT, title=title))
 
 
 def map_chart(curve: Curve, accuracy: AdversarialAccuracy) -> Chart:

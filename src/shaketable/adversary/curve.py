@@ -14,16 +14,20 @@ from shaketable.adversary.accuracy import AdversarialAccuracy, AdversarialAccura
 from shaketable.adversary.attacks.rays import RayBisection
 from shaketable.adversary.attacks.registry import Attacks, parse_attacks
 from shaketable.adversary.brackets import prove
+from shaketable.adversary.distances import Distances
+from shaketable.adversary.nearest_search import NAME as NEAREST
+from shaketable.adversary.nearest_search import NearestSearch
 from shaketable.adversary.region import Constraint, Region
-from shaketable.adversary.rounds import ROOM_TRIES, run_attacks
+from shaketable.adversary.rounds import NO_POINT, ROOM_TRIES, run_attacks
 from shaketable.adversary.target import Attacked, Target
 from shaketable.core.arrays import Parts
 from shaketable.core.checks import HUGE, check_real
 from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
-from shaketable.core.norms import as_p, half_separation
+from shaketable.core.norms import as_p, half_separation, norm_title
 from shaketable.core.types import IntArray
 from shaketable.data.bounds import BoundsLike
+from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.noise import choose_bounds
 from shaketable.evaluation.store import Store
@@ -93,7 +97,9 @@ class Curve:
         bounded = [a for a in self if not a.proven]
         parts = []
         if bounded:
-            parts.append(bounded[-1].describe_bound(sum(a.queries for a in self)))
+            last, queries = bounded[-1], sum(a.queries for a in self)
+            specs = dict.fromkeys(trial.spec for a in self for trial in a.trials)
+            parts.append(last.describe_bound(queries, "" if last.trials else ", ".join(specs)))
         for why in dict.fromkeys(a.proven for a in self if a.proven):
             sizes = [format_distance(a.epsilon) for a in self if a.proven == why]
             where = f" at epsilon {', '.join(sizes)}" if len(sizes) < len(self.accuracies) else ""
@@ -128,6 +134,39 @@ class Curve:
         if strata is not None:
             pairs = pairs[np.ptp(strata[rows[pairs]], axis=1) == 0]
         return np.unique(pairs)
+
+    def find_distances(self, data: Dataset | None, eps_min: float | None) -> Distances | None:
+        """Bounds of every point's distance to its nearest failure, as far as they are known.
+
+        None where nothing is proven and no search was for the nearest failures, with
+        ``genuine-exact``, and where the distances of examples are not known.
+        """
+        sought = any(t.spec.startswith(f"{NEAREST}(") for a in self for t in a.trials)
+        proven = [a.proven_to for a in self if len(a.proven_to)]
+        if self.constraint == "genuine-exact" or not (sought or any(p.any() for p in proven)):
+            return None
+        right = self.attacked.right
+        low, high = np.zeros(len(right)), np.where(right, np.inf, 0.0)
+        for each in proven:
+            low = np.maximum(low, np.where(right, each, 0.0))
+        for a in self:
+            away = a.examples.measure(data, a.p)
+            if away is None:
+                return None
+            places = np.searchsorted(self.attacked.rows, a.examples.rows)
+            high[places] = np.minimum(high[places], away)
+        whys = dict.fromkeys(a.proven for a in self if a.proven and a.epsilon > 0)
+        name = self.model if self.constraint == "none" else f"{self.model}, {self.constraint}"
+        return Distances(
+            np.minimum(low, high),
+            high,
+            self.accuracies[-1].epsilon,
+            "; ".join(why for why in whys if why != NO_POINT),
+            self.attacked.rows,
+            name,
+            norm_title(self.accuracies[0].p),
+            eps_min,
+        )
 
     def __repr__(self) -> str:
         values = [
@@ -306,10 +345,15 @@ def compute_curve(
     norm: str | float = 2,
     constraint: Constraint = "none",
     attacks: Attacks = None,
+    nearest: bool = False,
     keep: Parts | None = None,
     progress: bool = False,
 ) -> Curve:
-    """Adversarial accuracy of a target at every epsilon; see `adversarial_curve`."""
+    """Adversarial accuracy of a target at every epsilon; see `adversarial_curve`.
+
+    With `nearest`, the nearest failure of every point is searched for once, up to the largest
+    epsilon, and all accuracies follow from these distances.
+    """
     sizes = epsilons if isinstance(epsilons, Iterable) else [epsilons]
     ladder = sorted(
         {check_real("epsilon", e, "be finite, 0 or more", low=0, high=HUGE) for e in sizes}
@@ -320,7 +364,12 @@ def compute_curve(
     base = target.make_region(as_p(norm), max(ladder), constraint, progress=progress)
     accuracies: list[AdversarialAccuracy] = []
     ball = replace(base, constraint="none", voronoi=None) if constraint == "genuine-exact" else base
-    brackets = prove(target, ball, keep=keep) if given is None else None
+    brackets = None
+    if nearest:
+        brackets = prove(target, ball, given or [NearestSearch()], keep)
+        given = []
+    elif given is None:
+        brackets = prove(target, ball, keep=keep)
     title = f"attacking {target.classifier.name}"
     with count_steps(title, total=len(ladder), enabled=progress) as step:
         for epsilon in ladder:

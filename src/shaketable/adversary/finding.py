@@ -8,8 +8,9 @@ from typing import Annotated, TypedDict
 
 import numpy as np
 
+from shaketable.adversary.avoidable import Avoidable, WorstCaseJson
 from shaketable.adversary.kept import list_records, restore
-from shaketable.adversary.worst_case import Avoidable, WorstCase, WorstCaseJson
+from shaketable.adversary.worst_case import WorstCase
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.command_records import CommandRecord
 from shaketable.evaluation.data_record import DataRecord

@@ -54,6 +54,7 @@ def _make_record(found: WorstCase, curve: Curve, a: AdversarialAccuracy) -> Atta
         remains=a.remains.astype(np.int64),
         remains_exactly=a.remains_exactly,
         withstood=a.withstood.astype(np.int64),
+        proven_to=a.proven_to,
         fell=a.examples.rows,
         answers=a.examples.codes,
         distances=distances,
@@ -148,6 +149,7 @@ def _restore_accuracy(r: AttackRecord) -> AdversarialAccuracy:
         trials=tuple(Trial(**trial) for trial in r.trials),
         proven=r.proven,
         notes=r.notes,
+        proven_to=r.proven_to,
     )
 
 

@@ -19,6 +19,7 @@ from shaketable.core.options import (
     out_option,
     output_file,
     parse_epsilons,
+    parse_finite,
     parse_path,
     report_option,
     seed_option,
@@ -49,11 +50,20 @@ class AdversaryOptions(PrintOptions):
     own: bool = switch("train on all points, and attack the same points", group="models")
     norm: str = norm_option("2")
     eps: tuple[float | str, ...] = option(
-        "how far the adversary may go: numbers, eps_min or 0.5*eps_min, with commas",
+        "how far the adversary may go: numbers, eps_min or 0.5*eps_min, with commas (default: the "
+        "distance to the nearest failure of every point is measured)",
         (),
         read=parse_epsilons,
         form=LIST,
         metavar="LIST",
+        group=COMMON,
+    )
+    smooth: float | None = option(
+        "certify the smoothed models: the class that a model answers most often under Gaussian "
+        "noise of this standard deviation. Proves for every point a radius within which this class "
+        "stays. Only --attack attacks these models, too",
+        read=parse_finite,
+        metavar="SIGMA",
         group=COMMON,
     )
     agreement: str | None = option(
@@ -87,6 +97,12 @@ class AdversaryOptions(PrintOptions):
         0,
         metavar="K",
         group=_ATTACKS,
+    )
+    smooth_draws: int = whole(
+        "of --smooth, noisy copies of every point that bound the probability of its class",
+        10_000,
+        metavar="N",
+        group="noise",
     )
     bounds: Any = bounds_option()
     seed: int = seed_option("random starts")

@@ -38,12 +38,19 @@ class Held:
         """Values of the columns that move, (n, d); 0 where they are missing."""
         return np.nan_to_num(self.rows[:, self.table.moved].astype(np.float64))
 
+    @property
+    def schema(self) -> TableSchema:
+        """What is known of the columns that move."""
+        return self.table.take(np.flatnonzero(self.table.moved).tolist())
+
+    def find_gaps(self, rows: IntArray) -> Array:
+        """Which values of the columns that move are missing, (rows, d)."""
+        return np.isnan(self.rows[np.ix_(rows, self.table.moved)])
+
     def complete(self, rows: IntArray, moved: Array) -> Array:
         """Rows with all their columns; values that are missing stay so."""
-        part = self.table.take(np.flatnonzero(self.table.moved).tolist())
-        whole = self.rows[rows]
-        gaps = np.isnan(whole[:, self.table.moved])
-        whole[:, self.table.moved] = np.where(gaps, np.nan, part.enforce(moved))
+        whole, gaps = self.rows[rows], self.find_gaps(rows)
+        whole[:, self.table.moved] = np.where(gaps, np.nan, self.schema.enforce(moved))
         return whole
 
     def extract(self, points: Array) -> Array:
@@ -179,3 +186,18 @@ class Region:
         """Lower and upper bounds of values; a point's own values may exceed them by rounding."""
         assert self.bounds is not None, "callers check"
         return np.minimum(self.bounds.low, origin), np.maximum(self.bounds.high, origin)
+
+    def find_ends(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Least and largest value of every column of rows, (rows, d), however large the ball is.
+
+        Missing values stay so: both are the value that stands for them.
+        """
+        origin = self.x[rows]
+        low, high = np.full(origin.shape, -math.inf), np.full(origin.shape, math.inf)
+        if self.bounds is not None:
+            low, high = (np.broadcast_to(end, origin.shape) for end in self.value_range(origin))
+        if self.held is not None:
+            ends, gaps = self.held.schema.ends, self.held.find_gaps(rows)
+            low = np.where(gaps, origin, np.maximum(low, np.minimum(ends[0], origin)))
+            high = np.where(gaps, origin, np.minimum(high, np.maximum(ends[1], origin)))
+        return low, high

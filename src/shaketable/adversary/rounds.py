@@ -15,13 +15,16 @@ from shaketable.adversary.attacks.registry import Attack
 from shaketable.adversary.blocks import attack_in_blocks
 from shaketable.adversary.brackets import Brackets, state_proof
 from shaketable.adversary.one_nn import prove_robust
-from shaketable.adversary.region import Region
+from shaketable.adversary.region import TOLERANCE, Region
 from shaketable.adversary.target import Target
 from shaketable.core.arrays import Parts
 from shaketable.core.keys import fold
 from shaketable.core.types import Array
 from shaketable.corruptions.pnorm import unit_ball
 from shaketable.models.classifier import Classifier
+
+NO_POINT = "no point withstands"
+"""Why an accuracy of 0 is exact."""
 
 ROOM_TRIES = 64
 """Random points of a sphere that are tested for lying in the region."""
@@ -53,17 +56,17 @@ def run_attacks(
         What is known of the distances to the nearest failures, in the same region or a larger ball.
     """
     n, rows, exact = len(target.y), target.rows, region.constraint == "genuine-exact"
-    setting = region.p, region.epsilon, region.constraint
+    epsilon, setting = region.epsilon, (region.p, region.epsilon, region.constraint)
     every = np.ones(n, bool)
-    if region.epsilon == 0:
+    if epsilon == 0:
         none = Examples(rows[:0], target.points[:0], target.y[:0])
         return AdversarialAccuracy(
-            *setting, target.right, every, True, none, (), "nothing may move", settled=every
+            *setting, target.right, every, True, none, (), "nothing may move"
         )
     remains, is_exact = _find_room(target, region) if exact else (every, True)
     proven = prove_robust(target.one_nn, region)
     withstood = every.copy() if exact and not proven else target.right.copy()
-    moved, hit, settled = np.array(region.x), np.zeros(n, bool), np.full(n, bool(proven))
+    moved, hit, proven_to = np.array(region.x), np.zeros(n, bool), np.zeros(n)
     trials: list[Trial] = []
     proofs: list[str] = []
     for earlier in before:
@@ -71,19 +74,21 @@ def run_attacks(
         hit[place], withstood[place] = True, False
         moved[place] = region.extract(earlier.examples.moved)
         trials += earlier.trials if earlier.epsilon == region.epsilon else ()
-        settled |= earlier.settled if earlier.epsilon == region.epsilon else False
+        if earlier.epsilon == region.epsilon and len(earlier.proven_to):
+            proven_to = np.maximum(proven_to, earlier.proven_to)
     if brackets is not None:
-        settled, fell = brackets.withstand(region.epsilon)
+        proven_to = np.maximum(proven_to, brackets.low)
         proofs.append(brackets.why)
         if not exact:  # else a failure counts only at distance epsilon
-            new = np.flatnonzero(fell & target.right)
+            new = np.flatnonzero((brackets.high <= epsilon * (1 + TOLERANCE)) & target.right)
             hit[new], withstood[new], moved[new] = True, False, brackets.moved[new]
             trials += brackets.trials
     if not proven:
-        provers = [prover for prover in target.provers if prover.suits(region)]
-        chosen = attacks or [*provers, *choose_attacks(target.classifier, region)]
-        for attack in chosen:
-            if not len(todo := np.flatnonzero(withstood & remains & ~settled)):
+        if attacks is None:
+            provers = [prover for prover in target.provers if prover.suits(region)]
+            attacks = [*provers, *choose_attacks(target.classifier, region)]
+        for attack in attacks:
+            if not len(todo := np.flatnonzero(withstood & remains & (proven_to < epsilon))):
                 break
             result = attack_in_blocks(attack, target, region, todo, keep)
             new = todo[result.hit]
@@ -92,16 +97,16 @@ def run_attacks(
             covers = describe(region) if describe else ""
             trials.append(Trial(attack.spec, len(todo), len(new), result.queries, covers))
             if result.low is not None:
-                settled[todo] |= result.low >= region.epsilon
+                proven_to[todo] = np.maximum(proven_to[todo], result.low)
                 proofs.append(state_proof(attack))
-    if not proven and not (withstood & remains & ~settled).any():
-        settles = (withstood & settled).any()
-        proven = "; ".join(dict.fromkeys(proofs)) if settles else "no point withstands"
+    if not proven and not (withstood & remains & (proven_to < epsilon)).any():
+        settles = (withstood & (proven_to >= epsilon)).any()
+        proven = "; ".join(dict.fromkeys(proofs)) if settles else NO_POINT
     found = np.flatnonzero(hit)
     points = region.round_for_model(found, moved[found])
     examples = Examples(rows[found], points, target.predict(points))
     return AdversarialAccuracy(
-        *setting, withstood, remains, is_exact, examples, tuple(trials), proven, settled=settled
+        *setting, withstood, remains, is_exact, examples, tuple(trials), proven, proven_to=proven_to
     )
 
 

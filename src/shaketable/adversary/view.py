@@ -34,8 +34,9 @@ from shaketable.views.text import join_distinct
 
 if TYPE_CHECKING:
     from shaketable.adversary.accuracy import AdversarialAccuracy
+    from shaketable.adversary.avoidable import Avoidable
     from shaketable.adversary.curve import Curve
-    from shaketable.adversary.worst_case import Avoidable, WorstCase
+    from shaketable.adversary.worst_case import WorstCase
     from shaketable.data.dataset import Dataset
     from shaketable.views import drawing
 
@@ -82,12 +83,14 @@ _REGIONS = (
 _FEATURES = 3  # features shown of a point that is not an image: those that changed most
 _MAX_EXAMPLES = 6  # of a curve, the nearest first
 _MAX_MAPS = 6
+_MAX_COLUMNS = 5
 
 
 def make_blocks(found: WorstCase) -> list[Block]:
     """Return verdicts, accuracies by epsilon, differences, examples, attacks, settings, maps."""
     return [
         *_show_verdicts(found),
+        *_show_distances(found),
         *_show_accuracies(found),
         *_show_differences(found),
         *_show_examples(found),
@@ -129,6 +132,15 @@ def _make_card(found: WorstCase, model: str) -> Card:
     )
 
 
+def _show_distances(found: WorstCase) -> list[Block]:
+    if not found.distances:
+        return []
+    from shaketable.adversary.distances_view import show_distances
+
+    title = Heading("Distance to the nearest failure")
+    return [title, *show_distances([distances for _, distances in found.distances])]
+
+
 def _show_accuracies(found: WorstCase) -> list[Block]:
     def draw() -> drawing.Chart:
         from shaketable.adversary.charts import curves_chart  # slow to import
@@ -160,14 +172,22 @@ def _show_model(found: WorstCase, model: str) -> list[Block]:
     """Accuracies of a model, one row per epsilon; then the area under each curve, and notes."""
     curves, noisy = found.of(model), found.random.get(model, {})
     rows = [
-        [_mark(at[0].epsilon, found.eps_min), *map(_enter, at), noisy.get(at[0].epsilon)]
+        [
+            _mark(at[0].epsilon, found.eps_min),
+            *(cell for a in at for cell in (_enter(a), _enter_proven(a))),
+            noisy.get(at[0].epsilon),
+        ]
         for at in zip(*curves, strict=True)
     ]
     table = Table(
         f"accuracy of {model} by {found.norm} epsilon, with 95 % intervals",
         (
             Column("epsilon", "distance"),
-            *(Column(curve.name, "rate", quantity="adversarial accuracy") for curve in curves),
+            *(
+                Column(f"{curve.name}{part}", "rate", quantity="adversarial accuracy")
+                for curve in curves
+                for part in ("", ", proven")
+            ),
             Column("random noise", "rate"),
         ),
         rows,
@@ -186,6 +206,11 @@ def _describe_curve(curve: Curve) -> Sentence:
 
 def _mark(epsilon: float, eps_min: float | None) -> Cell:
     return Entry(epsilon, "eps_min") if epsilon == eps_min else epsilon
+
+
+def _enter_proven(a: AdversarialAccuracy) -> Cell:
+    """The share that is proven to withstand, where that is not all of the accuracy."""
+    return a.lower if a.n and not a.proven and a.settled.any() else None
 
 
 def _enter(a: AdversarialAccuracy) -> Cell:
@@ -207,7 +232,7 @@ def _show_differences(found: WorstCase) -> list[Block]:
         pairs.setdefault(names, {})[a.epsilon] = difference
     if not pairs:
         return []
-    epsilons = [a.epsilon for a in found.curves[0]]
+    epsilons = _choose_columns([a.epsilon for a in found.curves[0]], found.eps_min)
     shown, last = [*map(format_distance, epsilons)], epsilons[-1]
     table = Table(
         "accuracy of the first minus that of the second, with 95 % intervals, by epsilon",
@@ -233,6 +258,18 @@ def _show_differences(found: WorstCase) -> list[Block]:
         Sentence(_PAIRED, level="detail"),
         table,
     ]
+
+
+def _choose_columns(epsilons: list[float], eps_min: float | None) -> list[float]:
+    """Return the epsilons of a table that has a column for each: of many, the last is eps_min.
+
+    >>> _choose_columns([1, 2, 3, 4, 5, 6], eps_min=4)
+    [1, 2, 3, 4]
+    """
+    if len(epsilons) <= _MAX_COLUMNS:
+        return epsilons
+    last = epsilons.index(eps_min) if eps_min in epsilons else len(epsilons) // 2
+    return epsilons[max(0, last + 1 - _MAX_COLUMNS) : last + 1]
 
 
 def _show_maps(found: WorstCase) -> list[Block]:

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from shaketable.adversary import view
 from shaketable.adversary.accuracy import AdversarialAccuracy
-from shaketable.adversary.agreement import AgreementsJson
 from shaketable.adversary.attacks.registry import Attacks
-from shaketable.adversary.curve import Curve, CurveJson, compute_curve
+from shaketable.adversary.avoidable import Avoidable, WorstCaseJson
+from shaketable.adversary.curve import Curve, compute_curve
+from shaketable.adversary.distances import Distances
 from shaketable.adversary.kept import list_records
 from shaketable.adversary.region import Constraint
 from shaketable.adversary.target import Draws, Target
 from shaketable.core.checks import check_whole, unknown_name
 from shaketable.core.errors import InputError, UndefinedError, either
-from shaketable.core.norms import NormJson, as_p, norm_title, norm_to_json
-from shaketable.core.schemas import NotesJson
+from shaketable.core.norms import as_p, norm_title, norm_to_json, pnorm
 from shaketable.core.spec import read_multiple
 from shaketable.core.types import Array
 from shaketable.core.writing import write_beside
@@ -32,7 +33,6 @@ from shaketable.data.files import as_dataset
 from shaketable.evaluation.data_record import DataRecord
 from shaketable.evaluation.store import Store
 from shaketable.findings.errata.errata import (
-    ErrataJson,
     Erratum,
     list_touching,
     name_data,
@@ -42,88 +42,14 @@ from shaketable.findings.errata.errata import (
 from shaketable.findings.guessing import note_guessing
 from shaketable.separations.separation import separation
 from shaketable.statistics import intervals
-from shaketable.statistics.difference import Difference, DifferenceJson
-from shaketable.statistics.estimate import Estimate, EstimateJson
+from shaketable.statistics.difference import Difference
+from shaketable.statistics.estimate import Estimate
 from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed, print_notes
 from shaketable.views.text import name_notes
 
 if TYPE_CHECKING:
     from shaketable.views.drawing import Chart
-
-
-class RandomNoiseJson(EstimateJson):
-    """Accuracy of a model under random noise."""
-
-    model: str
-    epsilon: float
-
-
-class AdversarialDifferenceJson(DifferenceJson):
-    """Difference of two models at one epsilon."""
-
-    constraint: str
-    epsilon: float
-    words: str
-
-
-class AvoidableJson(TypedDict):
-    """Correct answers that an adversary changes, and that 1-NN would keep."""
-
-    constraint: str
-    epsilon: float
-    lost: int
-    of: int
-
-
-class AvoidableOfModelJson(AvoidableJson):
-    """The same of one model."""
-
-    model: str
-
-
-class WorstCaseJson(TypedDict):
-    """Adversarial accuracies of all models."""
-
-    data: str
-    norm: NormJson
-    eps_min: float | None
-    curves: list[CurveJson]
-    random: list[RandomNoiseJson]
-    differences: list[AdversarialDifferenceJson]
-    avoidable: list[AvoidableOfModelJson]
-    seed: int
-    errata: NotRequired[ErrataJson]
-    notes: NotesJson
-
-
-AdversaryJson: TypeAlias = Annotated[
-    Annotated[WorstCaseJson, "Of attacks."] | Annotated[AgreementsJson, "With --agreement."],
-    "Result of adversary",
-]
-
-
-@dataclass(frozen=True)
-class Avoidable:
-    """Correct answers that an adversary changes, and that 1-NN on the same points would keep."""
-
-    at: AdversarialAccuracy
-    """The accuracy that this is about."""
-    lost: int
-    of: int
-    """Number of correct answers that could be lost."""
-
-    def __str__(self) -> str:
-        return view.describe_avoidable(self)
-
-    def json(self) -> AvoidableJson:
-        """Counts as a JSON object."""
-        return {
-            "constraint": self.at.constraint,
-            "epsilon": self.at.epsilon,
-            "lost": self.lost,
-            "of": self.of,
-        }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -191,6 +117,12 @@ class WorstCase(Displayed):
             right = intervals.mean_share(a.right.astype(int), 1)
             guessing += note_guessing(model, right, a.points.y, a.codes, a.points.classes)
         return notes + name_notes(guessing)
+
+    @cached_property
+    def distances(self) -> list[tuple[Curve, Distances]]:
+        """Distances to the nearest failures, of the curves that tell half of them or more."""
+        pairs = ((curve, curve.find_distances(self.data, self.eps_min)) for curve in self.curves)
+        return [(c, d) for c, d in pairs if d is not None and d.quantile(0.5).found is not None]
 
     @property
     def name(self) -> str:
@@ -434,6 +366,10 @@ class WorstCase(Displayed):
                 for model, by_epsilon in self.random.items()
                 for epsilon, value in by_epsilon.items()
             ],
+            "distances": [
+                {"model": curve.model, "constraint": curve.constraint, **distances.json()}
+                for curve, distances in self.distances
+            ],
             "differences": [
                 {
                     "constraint": a.constraint,
@@ -499,7 +435,7 @@ class WorstCase(Displayed):
 def worst_case(
     model: Any,
     data: Any,
-    epsilons: float | str | Iterable[float | str] = "eps_min",
+    epsilons: float | str | Iterable[float | str] | None = "eps_min",
     *,
     norm: str | float = 2,
     constraints: Constraint | Sequence[Constraint] = "none",
@@ -524,7 +460,8 @@ def worst_case(
         As in `adversarial_curve`.
     epsilons
         One radius or several; ``eps_min`` stands for half the separation of these data, and
-        ``0.5*eps_min`` for half of that.
+        ``0.5*eps_min`` for half of that. None: the distance to the nearest failure of every point
+        is measured, and accuracies at a ladder of sizes follow from it.
     norm
         Order of the norm.
     constraints
@@ -552,16 +489,22 @@ def worst_case(
     [('f2', [1.0, 0.0]), ('f2', [1.0, 0.5]), ('f3', [1.0, 0.0]), ('f3', [1.0, 1.0])]
     """
     data, p = as_dataset(data), as_p(norm)
+    nearest = epsilons is None
     if isinstance(epsilons, str) or not isinstance(epsilons, Iterable):
-        epsilons = [epsilons]
+        epsilons = [] if epsilons is None else [epsilons]
     sizes, kinds = list(epsilons), [constraints] if isinstance(constraints, str) else constraints
     if not kinds:
         raise InputError("constraints must name one or more, got none")
+    if nearest and "genuine-exact" in kinds:
+        raise InputError(
+            "epsilons must be given with genuine-exact, under which all distances are epsilon"
+        )
     check_whole("random", random, least=0)
     with Store(store) as results:
         needed = any(read_multiple(size) is not None for size in sizes)
         eps_min = _find_eps_min(data, p, results, needed=needed, progress=progress)
         ladder = [_resolve_epsilon(size, eps_min) for size in sizes]
+        ladder = choose_sizes(data, p, eps_min) if nearest else ladder
         target = Target.of(
             model,
             data,
@@ -581,6 +524,7 @@ def worst_case(
                 norm=norm,
                 constraint=constraint,
                 attacks=attacks,
+                nearest=nearest,
                 keep=None if results.in_memory else results,
                 progress=progress,
             )
@@ -593,6 +537,25 @@ def worst_case(
             results.add_data(DataRecord.of(data))
             results.add_attacks(list_records(found))
     return found
+
+
+def choose_sizes(data: Dataset, p: float, eps_min: float | None) -> list[float]:
+    """Sizes at which accuracies are shown: multiples of eps_min, up to the span of the data.
+
+    >>> choose_sizes(as_dataset(([[0.0], [2.0], [8.0]], [0, 1, 1])), 2, 1.0)
+    [0.25, 0.5, 1.0, 2.0, 4.0, 8.0]
+    """
+    ranges = data.ranges if data.table is None else data.ranges[data.table.moved]
+    reach = float(pnorm(np.ravel(ranges)[None].astype(np.float64), p)[0])
+    if eps_min is None or not eps_min < reach:
+        return [reach * 2.0**-i for i in range(_SIZES - 1, -1, -1)]
+    doublings = math.log2(reach / eps_min)
+    factor = 2.0 ** max(1, math.ceil(doublings / (_SIZES - 3)))
+    sizes = [eps_min * factor**i for i in range(-2, _SIZES) if eps_min * factor**i < reach]
+    return [*sizes, reach]
+
+
+_SIZES = 14
 
 
 def _find_doubt(a: AdversarialAccuracy, b: AdversarialAccuracy) -> str:

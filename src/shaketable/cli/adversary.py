@@ -2,7 +2,8 @@
 
 Searches around every test point, within epsilon, for a point that the model misclassifies, and
 reports the share of points for which none was found: an upper bound, with the attacks that ran and
-what is proven. With --agreement it attacks nothing and compares two models with 1-NN instead.
+what is proven. With --agreement it attacks nothing and compares two models with 1-NN instead; with
+--smooth it certifies the smoothed models.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ EXAMPLES = """\
   shaketable adversary --model rf --data bands --eps eps_min,0.02 --report worst.html
   shaketable adversary --model rf --data bands --eps 0.02 --constraint none \\
       --constraint genuine-max --random 10 -o curve.svg
-  shaketable adversary --agreement neither --model rf --model svm --data bands"""
-SCHEMA = "shaketable.adversary.worst_case:AdversaryJson"
+  shaketable adversary --agreement neither --model rf --model svm --data bands
+  shaketable adversary --smooth 0.05 --model rf --data bands --points 50"""
+SCHEMA = "shaketable.adversary.avoidable:AdversaryJson"
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -45,10 +47,10 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.models.options import note_devices, run_model
 
     options: AdversaryOptions = args.options
+    if options.smooth is not None:
+        return _certify(options, options.smooth)
     if options.agreement is not None:
         return _compare_labels(options)
-    if not options.eps:
-        raise InputError("--eps must say how far the adversary may go, such as eps_min; add it")
     sources = options.models.named()
     attacks = [parse_attack(spec) for spec in options.attack] or None
     constraints: Any = options.constraint or ("none",)
@@ -70,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
                 part = worst_case(
                     model,
                     data,
-                    options.eps,
+                    options.eps or None,
                     norm=options.norm,
                     constraints=constraints,
                     attacks=attacks,
@@ -128,6 +130,7 @@ def _compare_labels(options: AdversaryOptions) -> int:
 
     from shaketable.adversary.agreement import Agreements
     from shaketable.adversary.target import Target
+    from shaketable.findings.errata.errata import note_errata
     from shaketable.models.options import note_devices, run_model
     from shaketable.separations.one_nn import one_nn
 
@@ -151,7 +154,62 @@ def _compare_labels(options: AdversaryOptions) -> int:
     found = Agreements(data, options.norm, nearest, labels, ties)
     print_result(found, json=options.json)
     if not options.json:
-        print_notes([*data.notes(), *note_devices(options.models.device, devices)])
+        notes = [*data.notes(), *note_devices(options.models.device, devices)]
+        print_notes([*notes, *note_errata(found.errata)])
+    return 0
+
+
+def _certify(options: AdversaryOptions, sigma: float) -> int:
+    """Print certificates of the smoothed models; attack these if attacks are named."""
+    from shaketable.adversary.attacks.registry import parse_attack
+    from shaketable.adversary.smoothing.model import smoothed
+    from shaketable.adversary.smoothing.numbers import AllCertificates
+    from shaketable.models.devices import find_device
+    from shaketable.models.options import note_devices, run_model
+
+    for key in ("agreement", "constraint", "random", "map", "examples", "report", "cluster"):
+        if getattr(options, key):
+            raise InputError(f"--{key} is not for --smooth, which certifies; leave one of them out")
+    attacks = [parse_attack(spec) for spec in options.attack]
+    data = options.dataset.load(seed=options.seed, points=None)  # eps_min is that of all
+    models, devices = {}, {}
+    for name, source in options.models.named().items():
+        with run_model(name):
+            models[name] = options.models.load(source, data)
+    fit = options.models.fit
+    split = not options.own and (fit or any(unfitted for _, unfitted in models.values()))
+    certified = []
+    for name, (model, unfitted) in models.items():
+        around = smoothed(
+            model, sigma, draws=options.smooth_draws, bounds=options.bounds, seed=options.seed
+        )
+        devices[name] = find_device(model)
+        with run_model(name):
+            found = around.certify(
+                data,
+                options.eps or None,
+                norm=options.norm,
+                name=f"{name}, {around.title}",
+                refit=unfitted or fit,
+                own=options.own,
+                split=split,
+                unscale=True,
+                points=options.dataset.points,
+                store=options.store,
+                progress=not options.quiet,
+            )
+            if attacks:
+                found = found.attack(attacks, store=options.store, progress=not options.quiet)
+            certified.append(found)
+    every = AllCertificates(tuple(certified))
+    print_result(every, json=options.json)
+    print_notes(note_devices(options.models.device, devices))
+    if options.out is not None:
+        from shaketable.adversary.smoothing.charts import certified_chart  # altair is slow
+        from shaketable.views.drawing import save_chart
+
+        chart = certified_chart(every.certificates)
+        print_lines(f"chart: {save_chart(chart, options.out)}", to_stderr=True)
     return 0
 
 

@@ -38,6 +38,7 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.findings.errata.errata import (
         list_touching,
         name_data,
+        name_errata,
         name_one_nn,
         note_errata,
     )
@@ -96,13 +97,13 @@ def run(args: argparse.Namespace) -> int:
         before=before if options.dataset.drop_clashes else None,
         one_nn=neighbours,
     )
+    subjects = {name_data(data.name), *([] if neighbours is None else [name_one_nn(neighbours.p)])}
+    errata = list_touching(subjects)
     if options.json:
-        print_json(found.json())
+        print_json({**found.json(), **name_errata(errata)})
     else:
         found.print()
-    if neighbours is not None:
-        subjects = {name_data(data.name), name_one_nn(neighbours.p)}
-        print_notes(note_errata(list_touching(subjects)))
+    print_notes(note_errata(errata))
     if options.report is not None:
         from shaketable.findings.page import record_audit, write_report  # loads the charts
 

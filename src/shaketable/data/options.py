@@ -46,7 +46,7 @@ class DataOptions:
     test: str | None = option("file or folder with a fixed test part", metavar="FILE", group=_GROUP)
     class_index: str | None = option(
         "file that names the classes of models in the order of their scores, as JSON or one per "
-        "line, such as imagenet_class_index.json; the data may have some of them",
+        "line, such as imagenet_class_index.json; the data need not have all of them",
         metavar="FILE",
         group=_GROUP,
         example="imagenet_class_index.json",

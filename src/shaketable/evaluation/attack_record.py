@@ -40,6 +40,8 @@ class AttackRecord:
     remains_exactly: bool
     withstood: IntArray
     """1 for points of whose region no misclassified point is known, else 0."""
+    proven_to: FloatArray
+    """For every point a distance up to which it is proven to withstand; empty if nothing is."""
     fell: IntArray
     """Rows of the data for which an adversarial example was found."""
     answers: IntArray

@@ -41,7 +41,7 @@ from shaketable.evaluation.store_columns import (
 from shaketable.evaluation.store_guards import check_path, explain_values
 from shaketable.separations.separation import SeparationRecord
 
-SCHEMA = 7
+SCHEMA = 8
 """Version of the tables; files of other versions are refused."""
 
 T = TypeVar("T")

@@ -129,6 +129,7 @@ _COLUMNS: Mapping[Any, _Column] = {
     bytes: _Column("BLOB", decode=bytes),
     IntArray: _INTEGERS,
     IntArray | None: _INTEGERS,
+    FloatArray: _FLOATS,
     FloatArray | None: _FLOATS,
     Answers | None: _Column("BLOB", lambda answers: None if answers is None else answers.packed),
     Points: _Column("TEXT REFERENCES points(id)", lambda points: points.id),

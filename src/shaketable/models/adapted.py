@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from shaketable.models.preprocess import Preprocess
 
 if TYPE_CHECKING:
     from shaketable.data.dataset import Dataset
+    from shaketable.models.classifier import Classifier
     from shaketable.models.feature_scaling import FeatureScaling
 
 Classes = Mapping[Any, Any] | Sequence[Any]
@@ -43,6 +45,25 @@ class Adapted:
         known = {label: key for key, label in self.classes.items()}
         by_text = {str(label): key for label, key in known.items()}
         return np.array([known.get(y, by_text.get(str(y), y)) for y in labels.tolist()])
+
+
+class Derived(ABC):
+    """A model that asks another one, such as the vote over noisy copies of a point.
+
+    A frozen dataclass; every function that takes models takes it.
+    """
+
+    model: Any
+    """The other model; it may still have to be fitted."""
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What it makes of the other model; its name is that of the other with this."""
+
+    @abstractmethod
+    def classify(self, inner: Classifier, data: Dataset) -> Classifier:
+        """Return the model for these data, given the other one."""
 
 
 @dataclass(frozen=True)

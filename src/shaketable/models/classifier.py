@@ -19,6 +19,7 @@ from shaketable.data.readers.maite_data import has_metadata
 from shaketable.models.adapted import (
     Adapted,
     Decider,
+    Derived,
     code_of_classes,
     may_be_columns,
     name_columns,
@@ -251,6 +252,9 @@ def as_classifier(
     """
     model = recognise(model)
     name = to_utf8(name or model_name(model))
+    if isinstance(model, Derived):
+        inner = as_classifier(model.model, data, name=name, model_id=model_id, unscale=unscale)
+        return model.classify(inner, data)
     declared = model if isinstance(model, Adapted) else Adapted(model)
     meanings = None
     if declared.classes is not None:
@@ -433,6 +437,8 @@ def _make_answer(
         answer = model
     elif hasattr(model, "predict"):
         answer = model.predict
+    elif isinstance(model, Derived):
+        raise InputError(f"model {name} must not be adapted as a whole; adapt the model inside")
     else:
         raise InputError(
             f"model must be an estimator or a callable, got {type(model).__name__}; "
@@ -544,6 +550,8 @@ def model_name(model: Any) -> str:
     """Return the name of a model: of its file, its function or its class."""
     if isinstance(model, Adapted):
         return model_name(model.model)
+    if isinstance(model, Derived):
+        return f"{model_name(model.model)}, {model.title}"
     if isinstance(model, Identified):
         return model.name
     if has_metadata(model):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from shaketable.core.errors import InputError
-from shaketable.models.adapted import Adapted
+from shaketable.models.adapted import Adapted, Derived
 from shaketable.models.identity import is_module
 from shaketable.models.onnx_models import OnnxModel
 
@@ -63,8 +63,8 @@ def place_model(model: Any, device: str | None = None) -> Any:
     A torch module is moved there, and an ONNX file is run there by onnxruntime. Exported programs
     stay on the device that they were exported for, and models of other kinds have none.
     """
-    if isinstance(model, Adapted):
-        return replace(model, model=place_model(model.model, device))
+    if isinstance(model, Adapted | Derived):
+        return replace(cast(Any, model), model=place_model(model.model, device))
     if isinstance(model, OnnxModel):
         return model.on(device)
     if not is_module(model):
@@ -89,7 +89,7 @@ def find_device(model: Any) -> str | None:
     >>> find_device(max) is None
     True
     """
-    if isinstance(model, Adapted):
+    if isinstance(model, Adapted | Derived):
         return find_device(model.model)
     if isinstance(model, OnnxModel):
         return model.device

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from shaketable.core.errors import InputError
 from shaketable.core.keys import digest
 from shaketable.core.types import Array, IntArray
 from shaketable.data.dataset import Dataset
-from shaketable.models.adapted import Adapted
+from shaketable.models.adapted import Adapted, Derived
 from shaketable.models.classifier import is_estimator, model_name
 from shaketable.models.failures import report_failures
 from shaketable.models.feature_scaling import detach_scaling
@@ -33,6 +33,8 @@ def fit_arrays(model: Any, x: Any, y: Array, *, name: str | None = None) -> Any:
     if isinstance(model, Adapted):
         x = x if model.preprocess is None else model.preprocess(x)
         return replace(model, model=fit_arrays(model.model, x, model.encode_labels(y), name=name))
+    if isinstance(model, Derived):
+        return replace(cast(Any, model), model=fit_arrays(model.model, x, y, name=name))
     what, is_frame = "could not be trained", hasattr(x, "columns")
     if is_frame and not (all(t.kind in "biuf" for t in x.dtypes) and x.notna().to_numpy().all()):
         what += (
@@ -52,6 +54,8 @@ def clone_seeded(model: Any, seed: int, *, name: str | None = None) -> Any:
     if isinstance(model, Adapted):
         copy = clone_seeded(model.model, seed, name=name)
         return replace(model, model=copy, scaling=None)
+    if isinstance(model, Derived):
+        return replace(cast(Any, model), model=clone_seeded(model.model, seed, name=name))
     model, _ = detach_scaling(model)
     if not is_estimator(model) or not hasattr(model, "fit"):
         raise InputError(

@@ -88,6 +88,9 @@ class AuditJson(TypedDict):
     ]
     by_part: dict[str, float | None]
     one_nn: NotRequired[OneNNJson]
+    errata: NotRequired[
+        Annotated[list[str], "Errata of published numbers like these, added by the command."]
+    ]
     notes: NotesJson
 
 

@@ -354,6 +354,20 @@ def test_frames_are_written_and_read(tmp_path, ending):
     assert describe_data(data)["Columns that noise changes"] == "age, income, weight"
 
 
+def test_a_column_that_numbers_the_rows_is_noted_and_other_whole_numbers_are_not():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"job": ["a", "b"] * 15, "age": rng.integers(0, 90, 30)})
+    y = [0, 1, 1] * 10
+    assert not any("number the rows" in note for note in make_dataset(frame, y).notes())
+    numbered = make_dataset(frame.assign(**{"Unnamed: 0": rng.permutation(30) + 1}), y)
+    for data in (numbered, numbered.scaled()):
+        (note,) = [note for note in data.notes() if "number the rows" in note]
+        assert note.startswith("'Unnamed: 0' seems")
+        assert ".drop(columns='Unnamed: 0')" in note
+        with speak_of_flags():
+            assert any("--column 'Unnamed: 0=drop' leaves it out" in note for note in data.notes())
+
+
 def test_the_note_on_whole_numbers_names_the_step_in_the_words_of_its_reader():
     frame = pd.DataFrame({"my age": [1, 2, 3], "n": [4, 5, 6], "job": ["a", "b", "c"]})
     data = make_dataset(frame, [0, 1, 0])

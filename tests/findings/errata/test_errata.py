@@ -242,7 +242,20 @@ def test_one_nn_of_a_separation_is_touched(capsys, tmp_path, name, norm, number)
     assert code == 0, err
     assert err.count("have errata (genuine-ties)") == number
     assert (SLIPS in read_page(tmp_path / "r.html").tables) == bool(number)
+    assert ("errata" in run_json(capsys, "separation", *words)) == bool(number)
     assert "errata" not in run_command(capsys, "separation", *words[:3])[2]
+
+
+@pytest.mark.parametrize(("norm", "number"), [("inf", 1), ("2", 0)])
+def test_agreement_with_one_nn_is_touched(capsys, tmp_path, norm, number):
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "cifar10.npz", x=rng.random((40, 4)), y=np.arange(40) % 2)
+    words = ["--data", tmp_path / "cifar10.npz", "--norm", norm, "--model", "rf", "--model", "svm"]
+    code, _, err = run_command(capsys, "adversary", "--agreement", "neither", *words)
+    assert code == 0, err
+    assert err.count("have errata (genuine-ties)") == number
+    found = run_json(capsys, "adversary", "--agreement", "neither", *words)
+    assert found.get("errata", []) == ["genuine-ties"] * number
 
 
 def test_attacks_name_them(capsys):

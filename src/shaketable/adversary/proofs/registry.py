@@ -57,7 +57,7 @@ def _recognise(name: str, thing: Any, model: Any, data: Dataset, unscale: bool) 
 PROVERS: Registry[Recognise] = Registry(
     "prover",
     admit=_admit,
-    homes=tuple(f"shaketable.adversary.proofs.{home}" for home in ("nearest", "trees")),
+    homes=tuple(f"shaketable.adversary.proofs.{home}" for home in ("linear", "nearest", "trees")),
 )
 """All functions that recognise models."""
 

@@ -35,6 +35,9 @@ class Unfolded:
     """For each of its m features the column of `Region.x` that it follows; -1 for none."""
     scale: FloatArray
     """By how much each feature changes with this column, (m,); 0 if it follows none."""
+    size: FloatArray
+    """What was added to each feature on the way, absolute and in its own units, (m,): with
+    ``abs(scale * x)`` the size of the numbers that were rounded."""
     grain: float
     """Machine epsilon of the coarsest numbers on the way to the estimator."""
     blur: FloatArray
@@ -100,7 +103,7 @@ def unfold(model: Any, data: Dataset, unscale: bool) -> Unfolded | None:
     flow = _probe(classifier, data, moved)
     if flow is None:
         return None
-    blur = _find_blur(data, moved, flow)
+    blur = _find_blur(classifier, data, moved)
     steps, estimator = _list_steps(_reach_estimator(classifier.answer)[0].model)
     for step in steps:
         flow = None if flow is None else _pass_step(step, flow)
@@ -110,9 +113,7 @@ def unfold(model: Any, data: Dataset, unscale: bool) -> Unfolded | None:
     known_codes = [classifier.codes.get(label, -1) for label in np.asarray(classes).tolist()]
     rows = data.rows(np.unique(np.linspace(0, data.n - 1, _CHECKED).astype(int)))
     grain = max(_find_grain(classifier, steps, rows), _WHOLE_SHARE if blur.any() else 0.0)
-    found = Unfolded(
-        estimator, np.array(known_codes), *flow, grain, blur, classifier, tuple(steps)
-    )
+    found = Unfolded(estimator, np.array(known_codes), *flow, grain, blur, classifier, tuple(steps))
     return found if _holds(found, rows, moved) else None
 
 
@@ -121,13 +122,19 @@ _WHOLE, _WHOLE_SHARE = 2e-9, 2e-12  # twice the slack within which a number coun
 
 
 class _Flow(NamedTuple):
-    """Which column that moves every feature follows, -1 for none, and by how much."""
+    """Which column every feature follows, by how much, and what was added; see `Unfolded`."""
 
     source: IntArray
     scale: FloatArray
+    size: FloatArray
 
     def take(self, places: Any) -> _Flow:
-        return _Flow(self.source[places], self.scale[places])
+        return _Flow(*(each[places] for each in self))
+
+    def change(self, factor: Any, added: Any) -> _Flow:
+        """Multiply features, and add numbers to them."""
+        size = np.where(self.source < 0, 0.0, self.size * np.abs(factor) + np.abs(added))
+        return _Flow(self.source, self.scale * factor, size)
 
     @property
     def moves(self) -> bool:
@@ -135,7 +142,7 @@ class _Flow(NamedTuple):
 
     @classmethod
     def still(cls, n: int) -> _Flow:
-        return cls(np.full(n, -1), np.zeros(n))
+        return cls(np.full(n, -1), np.zeros(n), np.zeros(n))
 
 
 def _reach_estimator(answer: Any) -> tuple[EstimatorAnswer, list[Callable[[Any], Any]]]:
@@ -206,19 +213,21 @@ def _probe(classifier: Classifier, data: Dataset, moved: Array) -> _Flow | None:
         return None
     source = np.where(still, -1, whole)
     scale = np.where(still, 0.0, (first - start) / (_STEP + _SHIFT))
-    return _Flow(source, scale) if np.isfinite(scale).all() else None
+    known = np.isfinite(scale).all()
+    return _Flow(source, scale, np.where(still, 0.0, np.abs(start))) if known else None
 
 
-def _find_blur(data: Dataset, moved: Array, flow: _Flow) -> FloatArray:
+def _find_blur(classifier: Classifier, data: Dataset, moved: Array) -> FloatArray:
     """By how much values of the columns that move may be rounded to whole numbers."""
-    blur = np.zeros(int(moved.sum()))
-    if data.schema is None or not data.schema.is_frame:
-        return blur
-    table = data.schema.raw or data.schema
-    kinds = np.array([column.kind for column in table.columns])[moved]
-    scale = np.ones(len(blur))
-    scale[flow.source[flow.source >= 0]] = np.abs(flow.scale[flow.source >= 0])
-    return np.where(kinds == "integer", _WHOLE / np.minimum(scale, 1), 0.0)
+    first = _reach_estimator(classifier.answer)[1][0]
+    scaling = data.scaling
+    undone = scaling is not None and getattr(first, "__self__", None) is scaling
+    table = data.schema.raw if data.schema is not None and undone else data.schema
+    if table is None or not table.is_frame:
+        return np.zeros(int(moved.sum()))
+    whole = np.array([column.kind == "integer" for column in table.columns])[moved]
+    span = scaling.span[moved] if scaling is not None and undone else 1.0
+    return np.where(whole, _WHOLE / np.where(span > 0, span, 1), 0.0)
 
 
 def _find_grain(classifier: Classifier, steps: Sequence[Any], rows: Array) -> float:
@@ -264,9 +273,8 @@ def _pass_step(step: Any, flow: _Flow) -> _Flow | None:
     if getattr(step, "n_features_in_", len(flow.source)) != len(flow.source):
         return None
     if name in _SCALES:
-        scale = _SCALES[name](step)
         clips = getattr(step, "clip", False) and flow.moves
-        return None if clips else _Flow(flow.source, flow.scale * scale)
+        return None if clips else flow.change(*_SCALES[name](step))
     if name in _PASSES:
         return _PASSES[name](step, flow)
     selector = sys.modules.get("sklearn.feature_selection")
@@ -275,13 +283,29 @@ def _pass_step(step: Any, flow: _Flow) -> _Flow | None:
     return None
 
 
-_SCALES: Mapping[str, Callable[[Any], Any]] = {
-    "StandardScaler": lambda step: 1.0 if step.scale_ is None else 1 / step.scale_,
-    "MinMaxScaler": lambda step: step.scale_,
-    "MaxAbsScaler": lambda step: 1 / step.scale_,
-    "RobustScaler": lambda step: 1 / step.scale_ if step.with_scaling else 1.0,
-    "FeatureScaling": lambda step: 1 / np.where(step.scaling.span > 0, step.scaling.span, 1),
+def _read_standard(step: Any) -> tuple[Any, Any]:
+    factor = 1.0 if step.scale_ is None else 1 / step.scale_
+    return factor, step.mean_ * factor if step.with_mean else 0.0
+
+
+def _read_robust(step: Any) -> tuple[Any, Any]:
+    factor = 1 / step.scale_ if step.with_scaling else 1.0
+    return factor, step.center_ * factor if step.with_centering else 0.0
+
+
+def _read_feature_scaling(step: FeatureScaling) -> tuple[Any, Any]:
+    factor = 1 / np.where(step.scaling.span > 0, step.scaling.span, 1)
+    return factor, step.scaling.low * factor
+
+
+_SCALES: Mapping[str, Callable[[Any], tuple[Any, Any]]] = {
+    "StandardScaler": _read_standard,
+    "MinMaxScaler": lambda step: (step.scale_, step.min_),
+    "MaxAbsScaler": lambda step: (1 / step.scale_, 0.0),
+    "RobustScaler": _read_robust,
+    "FeatureScaling": _read_feature_scaling,
 }
+"""What features are multiplied by, and what is added then."""
 
 
 def _pass_pipeline(step: Any, flow: _Flow) -> _Flow | None:
@@ -305,7 +329,7 @@ def _pass_columns(step: Any, flow: _Flow) -> _Flow | None:
         parts[piece.start] = passed
     if not parts:
         return None
-    return _Flow(*(np.concatenate([parts[i][k] for i in sorted(parts)]) for k in (0, 1)))
+    return _Flow(*(np.concatenate([parts[i][k] for i in sorted(parts)]) for k in range(3)))
 
 
 def _pass_imputer(step: Any, flow: _Flow) -> _Flow | None:
@@ -353,5 +377,6 @@ def _holds(found: Unfolded, rows: Array, moved: Array) -> bool:
     after = found.transform(changed.reshape(rows.shape))
     expected = np.where(found.source < 0, 0.0, step[:, found.source] * found.scale)
     size = np.abs(before) + np.abs(expected) + np.abs(found.scale) * size[found.source]
-    off = np.abs(after - before - expected) > 64 * found.grain * size
-    return bool(not off.any() and np.isfinite(before).all() and np.isfinite(after).all())
+    off = np.abs(after - before - expected) > 64 * found.grain * (size + found.size)
+    same = np.array_equal(np.isnan(before), np.isnan(after)) and not np.isinf(after).any()
+    return bool(same and not off.any())  # what is missing stays so

@@ -131,6 +131,11 @@ class TableSchema:
         stepped = np.rint((x - anchor) / np.where(step > 0, step, 1.0)) * step + anchor
         return np.clip(np.where(step > 0, stepped, x), low, high).astype(x.dtype)
 
+    @property
+    def ends(self) -> tuple[FloatArray, FloatArray]:
+        """Least and largest value that every column may be changed to."""
+        return self._limits[:2]
+
     @cached_property
     def _limits(self) -> tuple[FloatArray, ...]:
         """Low and high ends, steps and their anchors, one value per column each.
@@ -247,7 +252,7 @@ class TableSchema:
         notes = [] if moved else [NO_NUMBERS]
         if moved and still:
             them = quote(still[0]) if len(still) == 1 else "them"
-            how = f"; points must agree in {them} to be opponents"
+            how = f"; distances are between points that agree in {them}"
             if self.others == "gower":
                 how = (
                     "; they count between points by Gower's distance: 0 or 1 for categories, the "
