@@ -348,17 +348,17 @@ def _decide(
 
 
 @compiled
-def sum_leaves(trees, roots, values, base, cells):
-    """Sums of the leaves that rows of cells fall into, (rows, classes)."""
+def sum_leaves(trees, roots, values, base, x):
+    """Sums of the leaves that rows fall into, (rows, classes), of features or of cells as floats."""
     t_axis, t_cut, t_right, t_left_if_missing, t_leaf = trees
-    sums = np.empty((len(cells), values.shape[1]))
-    for row in range(len(cells)):
+    sums = np.empty((len(x), values.shape[1]))
+    for row in range(len(x)):
         sums[row] = base
         for root in roots:
             i = root
             while t_axis[i] >= 0:
-                c = cells[row, t_axis[i]]
-                left = t_left_if_missing[i] if c < 0 else c <= t_cut[i]
+                v = x[row, t_axis[i]]
+                left = t_left_if_missing[i] if np.isnan(v) else v <= t_cut[i]
                 i = i + 1 if left else t_right[i]
             sums[row] += values[t_leaf[i]]
     return sums

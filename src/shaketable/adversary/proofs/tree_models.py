@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from shaketable.adversary.proofs.tree_kernels import sum_leaves
 from shaketable.core.compiling import compiled
 from shaketable.core.types import Array, FloatArray, IntArray
 
@@ -71,11 +73,36 @@ def read_trees(model: Any) -> Trees | None:
     >>> trees.cut[:1], trees.values.tolist()
     (array([0.5]), [[1.0, 0.0], [0.0, 1.0]])
     """
-    names = {f"{cls.__module__.partition('.')[0]}.{cls.__name__}" for cls in type(model).__mro__}
-    for name, read in _READERS.items():
-        if name in names:
-            return read(model)
-    return None
+    cls = type(model)
+    name = f"{cls.__module__.partition('.')[0]}.{cls.__name__}"
+    if name not in _READERS:
+        return None
+    read, score = _READERS[name]
+    trees = read(model)
+    return trees if trees is not None and _agrees(trees, model, score) else None
+
+
+def _agrees(trees: Trees, model: Any, score: Callable[[Any, Array], Array]) -> bool:
+    """Whether sums at random cuts of all features, and just above them, are those of the model."""
+    inner = trees.feature >= 0
+    rng = np.random.default_rng(0)
+    x = np.zeros((_CHECKED, model.n_features_in_))
+    for feature in np.unique(trees.feature[inner]):
+        cuts = np.clip(rng.choice(trees.cut[trees.feature == feature], _CHECKED), -_HUGE, _HUGE)
+        above = np.nextafter(cuts, np.inf)
+        x[:, feature] = np.where(rng.random(_CHECKED) < 0.5, cuts, above)
+    nodes = trees.feature, trees.cut, trees.right, trees.left_if_missing, trees.leaf
+    sums = sum_leaves(nodes, trees.roots, trees.values, trees.base, x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # x has no names
+        told = np.asarray(score(model, x), np.float64)
+    if told.ndim == 1:
+        told = np.column_stack([np.zeros(len(told)), told])
+    off = np.abs((sums - sums[:, :1]) - (told - told[:, :1]))
+    return bool((off <= 2 * (trees.rounding + trees.rounding[0])).all())
+
+
+_CHECKED, _HUGE = 64, 1e30  # a cut at infinity asks for missing values alone
 
 
 def _join(
@@ -335,13 +362,24 @@ def _list_nodes(node: dict[str, Any]) -> Iterator[tuple[float, ...] | None]:
     yield from (None if row is None else tuple(row) for row in rows)
 
 
-_READERS = {
-    "sklearn.DecisionTreeClassifier": _read_tree,
-    "sklearn.RandomForestClassifier": _read_forest,
-    "sklearn.ExtraTreesClassifier": _read_forest,
-    "sklearn.BaggingClassifier": _read_bagging,
-    "sklearn.GradientBoostingClassifier": _read_gradient_boosting,
-    "sklearn.HistGradientBoostingClassifier": _read_histogram_boosting,
-    "xgboost.XGBClassifier": _read_xgboost,
-    "lightgbm.LGBMClassifier": _read_lightgbm,
+def _score_votes(model: Any, x: Array) -> Array:
+    return np.asarray(len(getattr(model, "estimators_", [model])) * model.predict_proba(x))
+
+
+def _score_sums(model: Any, x: Array) -> Array:
+    return np.asarray(model.decision_function(x))
+
+
+_READERS: Mapping[str, tuple[Callable[[Any], Trees | None], Callable[[Any, Array], Array]]] = {
+    "sklearn.DecisionTreeClassifier": (_read_tree, _score_votes),
+    "sklearn.ExtraTreeClassifier": (_read_tree, _score_votes),
+    "sklearn.RandomForestClassifier": (_read_forest, _score_votes),
+    "sklearn.ExtraTreesClassifier": (_read_forest, _score_votes),
+    "sklearn.BaggingClassifier": (_read_bagging, _score_votes),
+    "sklearn.GradientBoostingClassifier": (_read_gradient_boosting, _score_sums),
+    "sklearn.HistGradientBoostingClassifier": (_read_histogram_boosting, _score_sums),
+    "xgboost.XGBClassifier": (_read_xgboost, lambda m, x: m.predict(x, output_margin=True)),
+    "xgboost.XGBRFClassifier": (_read_xgboost, lambda m, x: m.predict(x, output_margin=True)),
+    "lightgbm.LGBMClassifier": (_read_lightgbm, lambda m, x: m.predict(x, raw_score=True)),
 }
+"""How a kind of model is read, and what the sums of its trees are as it tells them."""

@@ -148,7 +148,8 @@ class _Axes:
             same = np.array_equal(features[~gap, feature], here[~gap])
             if unfolded.steps or not same or abs(scale[j] - 1) > unfolded.grain:
                 shift, size = _find_shift(features[~gap, feature], scale[j] * here[~gap])
-                slack[mine] = 8 * unfolded.grain * (np.abs(cut[mine]) + size) / scale[j]
+                around = np.where(np.isfinite(cut[mine]), np.abs(cut[mine]) + size, 0.0)
+                slack[mine] = 8 * unfolded.grain * around / scale[j]
                 cut[mine] = (cut[mine] - shift) / scale[j]
                 of_row[:, j] = (of_row[:, j] - shift) / scale[j]
             slack[mine] += unfolded.blur[source[j]]
@@ -159,11 +160,12 @@ class _Axes:
         cells, ends = np.empty((len(x), len(column)), np.int64), []
         for a in range(len(column)):
             mine = inner[of_axis == a]
-            margin = float(slack[mine].max())
-            if column[a] >= 0 and margin == 0:  # of cuts with no value between them, one
+            if column[a] >= 0 and not slack[mine].any():  # of cuts with no value between them, one
                 last = _find_last(region, column[a], cut[mine])
                 cut[mine] = np.where(np.isfinite(last), last, cut[mine])
             cuts, number[mine] = np.unique(cut[mine], return_inverse=True)
+            margin = np.zeros(len(cuts))
+            np.maximum.at(margin, number[mine], slack[mine])
             ends.append(_find_ends(region, column[a], cuts, margin))
             values = of_row[:, np.flatnonzero(axis == a)[0]]
             cells[:, a] = np.where(np.isnan(values), -1, np.searchsorted(cuts, values))
@@ -172,16 +174,19 @@ class _Axes:
         nodes = (
             node_axis.astype(np.int32),
             number.astype(np.int32),
-            trees.right.astype(np.int32),
+            trees.right,
             trees.left_if_missing,
-            trees.leaf.astype(np.int32),
+            trees.leaf,
         )
         return cls(search, region, region.x[rows], column, first, *joined, cells, free, nodes)
 
     def explains(self, labels: IntArray) -> bool:
         """Whether the trees give the rows the labels that the model gives them."""
         trees, codes = self.search_for.trees, self.search_for.unfolded.codes
-        sums = sum_leaves(self.nodes, trees.roots, trees.values, trees.base, self.cells)
+        axis, cut, right, left_if_missing, leaf = self.nodes
+        nodes = axis.astype(np.int64), cut.astype(np.float64), right, left_if_missing, leaf
+        cells = np.where(self.cells < 0, np.nan, self.cells)
+        sums = sum_leaves(nodes, trees.roots, trees.values, trees.base, cells)
         mine = np.where(codes == labels[:, None], sums, -np.inf).max(axis=1)
         return bool((mine >= sums.max(axis=1) - 2 * trees.rounding.max()).all())
 
@@ -284,7 +289,7 @@ def _find_shift(features: FloatArray, scaled: FloatArray) -> tuple[float, float]
     return float(features[i] - scaled[i]), float(np.abs(features[i]) + np.abs(scaled[i]))
 
 
-def _find_ends(region: Region, column: int, cuts: FloatArray, slack: float) -> FloatArray:
+def _find_ends(region: Region, column: int, cuts: FloatArray, slack: FloatArray) -> FloatArray:
     """Last values that are left of cuts and first ones that are right of them.
 
     Four rows: values that may be left or right, and the same for values that surely are.
@@ -294,8 +299,8 @@ def _find_ends(region: Region, column: int, cuts: FloatArray, slack: float) -> F
         return np.stack([-never, never, -never, never])
     return np.stack(
         [
-            _find_last(region, column, cuts + slack),
-            _find_next(region, column, cuts - slack),
+            np.maximum.accumulate(_find_last(region, column, cuts + slack)),
+            np.minimum.accumulate(_find_next(region, column, cuts - slack)[::-1])[::-1],
             _find_last(region, column, cuts - slack),
             _find_next(region, column, cuts + slack),
         ]
