@@ -306,7 +306,6 @@ class _Search:
         weights = np.maximum(-result.ineqlin.marginals[: len(gaps)], 0.0)
         return step, weights if weights.any() else None
 
-
     def _weigh_empty(self, normals: FloatArray, gaps: FloatArray) -> FloatArray:
         """Multipliers with which half-spaces imply that no place is in all of them."""
         from scipy.optimize import linprog

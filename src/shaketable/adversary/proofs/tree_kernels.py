@@ -258,7 +258,12 @@ def _decide(
                 if len(votes[0]) and not _wins(trees, votes, nearest):
                     level -= 1
                     continue
-                return _FOUND, work, costs[level], (axis, cut, right, best, worst, mean, stack, patch)
+                return (
+                    _FOUND,
+                    work,
+                    costs[level],
+                    (axis, cut, right, best, worst, mean, stack, patch),
+                )
             if work > budget:
                 return _OPEN, work, 0.0, (axis, cut, right, best, worst, mean, stack, patch)
             gap = sums[level] - threshold
@@ -418,7 +423,7 @@ def bracket(
                 eps = (low + open_from) / 2
             else:
                 break
-        limit = np.inf if p == np.inf else (eps / unit) ** p
+        limit = np.inf if p == np.inf else (eps / unit) ** p * (1 + 1e-12)
         answer, more, spent, arena = _decide(
             trees, votes, roots, base, weight, threshold, x_cell, dist, cost, first, eps, limit,
             allowed + 1000, lo, hi, arena, gains,

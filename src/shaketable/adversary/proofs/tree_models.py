@@ -228,8 +228,14 @@ def _read_votes(model: Any, members: Any, features: Any) -> Trees | None:
         for m in members
     ):
         return None
-    trees = [_of_sklearn(m.tree_, _shares(m.tree_), f) for m, f in zip(members, features)]  # noqa: B905
-    return _join(trees, np.zeros(len(classes)), share=_GRAIN, votes=True)
+    shares = [_shares(member.tree_) for member in members]
+    # What leaves add to two classes follows from its difference, or is added without rounding.
+    votes = len(classes) == 2 or all((share == np.rint(share)).all() for share in shares)
+    trees = [
+        _of_sklearn(member.tree_, share, feature)
+        for member, share, feature in zip(members, shares, features, strict=True)
+    ]
+    return _join(trees, np.zeros(len(classes)), share=_GRAIN, votes=votes)
 
 
 def _read_gradient_boosting(model: Any) -> Trees | None:

@@ -14,6 +14,7 @@ from shaketable.adversary.proofs.tree_kernels import bound_at_once, bracket, sum
 from shaketable.adversary.proofs.tree_models import Trees, read_trees
 from shaketable.adversary.proofs.unfolding import Unfolded, unfold
 from shaketable.adversary.region import Region
+from shaketable.core.checks import TINY
 from shaketable.core.norms import pnorm
 from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
 from shaketable.data.dataset import Dataset
@@ -59,9 +60,10 @@ class TreeSearch:
         low = np.zeros(len(rows))
         moved, hit = np.array(region.x[rows]), ~right
         axes = _Axes.of(self, region, rows, points)
-        todo = np.flatnonzero(right)
-        if axes is None or not axes.explains(labels):
+        same = np.zeros(len(rows), bool) if axes is None else axes.explain(labels)
+        if axes is None or same.mean() < _SAME:  # these trees are not the model
             return AttackResult(moved, hit, queries, low)
+        todo = np.flatnonzero(right & same)
         for certain in (False, True):
             if not len(todo):
                 break
@@ -80,6 +82,9 @@ class TreeSearch:
             todo = todo[~new]
         away = pnorm(moved - region.x[rows], region.p)
         return AttackResult(moved, hit, queries, np.where(hit, np.minimum(low, away), low))
+
+
+_SAME = 0.98  # share of points whose label the trees must give; some may lie on a cut
 
 
 @dataclass(eq=False)
@@ -135,31 +140,36 @@ class _Axes:
         axis = np.empty(len(used), np.int64)
         axis[moves] = np.searchsorted(columns, source[moves])
         axis[~moves] = np.arange(len(columns), len(column))
-        of_row = np.empty((len(x), len(used)))  # where rows are on the axis of a feature
+        order = np.argsort(of_node, kind="stable")
+        groups = np.split(inner[order], np.searchsorted(of_node[order], used[1:]))
         cut, slack = np.array(trees.cut), np.zeros(len(trees.cut))
         free = np.zeros((len(x), len(column)), bool)
+        of_axis: list[list[IntArray]] = [[] for _ in column]
+        at = np.empty((len(x), len(column)))  # where rows are
         for j, feature in enumerate(used):
-            of_row[:, j] = features[:, feature]
+            a, mine, now = axis[j], groups[j], features[:, feature]
+            of_axis[a].append(mine)
+            at[:, a] = now
             if not moves[j]:
                 continue
             here, gap = x[:, source[j]], gaps[:, source[j]]
-            free[:, axis[j]] = ~gap
-            mine = inner[of_node == feature]
-            same = np.array_equal(features[~gap, feature], here[~gap])
+            free[:, a] = ~gap
+            same = np.array_equal(now[~gap], here[~gap])
             if unfolded.steps or not same or abs(scale[j] - 1) > unfolded.grain:
-                shift, size = _find_shift(features[~gap, feature], scale[j] * here[~gap])
+                shift, size = _find_shift(now[~gap], scale[j] * here[~gap])
+                size += float(unfolded.size[feature])
                 around = np.where(np.isfinite(cut[mine]), np.abs(cut[mine]) + size, 0.0)
-                slack[mine] = 8 * unfolded.grain * around / scale[j]
+                share = 4 * (len(unfolded.steps) + 2) * unfolded.grain
+                slack[mine] = share * around / scale[j]
                 cut[mine] = (cut[mine] - shift) / scale[j]
-                of_row[:, j] = (of_row[:, j] - shift) / scale[j]
+                at[:, a] = (now - shift) / scale[j]
             slack[mine] += unfolded.blur[source[j]]
-            of_row[~gap, j] = here[~gap]
-        of_axis = axis[np.searchsorted(used, of_node)]
-        node_axis, number = np.full(len(cut), -1), np.zeros(len(cut), np.int64)
-        node_axis[inner] = of_axis
+            at[~gap, a] = here[~gap]
+        node_axis, number = np.full(len(cut), -1, np.int32), np.zeros(len(cut), np.int32)
         cells, ends = np.empty((len(x), len(column)), np.int64), []
-        for a in range(len(column)):
-            mine = inner[of_axis == a]
+        for a, each in enumerate(of_axis):
+            mine = np.concatenate(each)
+            node_axis[mine] = a
             if column[a] >= 0 and not slack[mine].any():  # of cuts with no value between them, one
                 last = _find_last(region, column[a], cut[mine])
                 cut[mine] = np.where(np.isfinite(last), last, cut[mine])
@@ -167,28 +177,21 @@ class _Axes:
             margin = np.zeros(len(cuts))
             np.maximum.at(margin, number[mine], slack[mine])
             ends.append(_find_ends(region, column[a], cuts, margin))
-            values = of_row[:, np.flatnonzero(axis == a)[0]]
-            cells[:, a] = np.where(np.isnan(values), -1, np.searchsorted(cuts, values))
+            cells[:, a] = np.where(np.isnan(at[:, a]), -1, np.searchsorted(cuts, at[:, a]))
         first = np.concatenate([[0], np.cumsum([len(each[0]) for each in ends])])
         joined = np.concatenate([np.empty((4, 0)), *ends], axis=1)
-        nodes = (
-            node_axis.astype(np.int32),
-            number.astype(np.int32),
-            trees.right,
-            trees.left_if_missing,
-            trees.leaf,
-        )
+        nodes = node_axis, number, trees.right, trees.left_if_missing, trees.leaf
         return cls(search, region, region.x[rows], column, first, *joined, cells, free, nodes)
 
-    def explains(self, labels: IntArray) -> bool:
-        """Whether the trees give the rows the labels that the model gives them."""
+    def explain(self, labels: IntArray) -> Array:
+        """Whether the trees give each row the label that the model gives it."""
         trees, codes = self.search_for.trees, self.search_for.unfolded.codes
         axis, cut, right, left_if_missing, leaf = self.nodes
         nodes = axis.astype(np.int64), cut.astype(np.float64), right, left_if_missing, leaf
         cells = np.where(self.cells < 0, np.nan, self.cells)
         sums = sum_leaves(nodes, trees.roots, trees.values, trees.base, cells)
         mine = np.where(codes == labels[:, None], sums, -np.inf).max(axis=1)
-        return bool((mine >= sums.max(axis=1) - 2 * trees.rounding.max()).all())
+        return np.asarray(mine >= sums.max(axis=1) - 2 * trees.rounding.max())
 
     def search(self, i: int, label: int, low: float, *, certain: bool) -> _Bracket:
         """Bracket the distance of row i to the nearest point that gets another label.
@@ -207,11 +210,11 @@ class _Axes:
         dist = np.where(ahead, self.up - at, at - self.down)
         dist = np.where(moving, np.maximum(dist, 0.0), np.inf)
         finite = dist[np.isfinite(dist)]
-        far = float(finite.max(initial=0.0)) * (1 if math.isinf(p) else len(cells) ** (1 / p))
-        reach = min(region.epsilon, far * (1 + 1e-9))
         everything = _Bracket(region.epsilon, math.inf, x)
-        if reach <= 0:
+        if not len(finite):
             return everything
+        far = float(finite.max()) * (1 if math.isinf(p) else len(cells) ** (1 / p))
+        reach = min(region.epsilon, far * (1 + 1e-9) + TINY)
         with np.errstate(under="ignore"):
             cost = dist if math.isinf(p) else np.where(dist <= reach, dist / reach, 2.0) ** p
         lo, hi = np.empty(len(cells), np.int64), np.empty(len(cells), np.int64)
@@ -235,8 +238,9 @@ class _Axes:
             box = np.array(cells)
             roots = trees.roots if trees.votes else trees.roots[:0]
             known, away, work, arena = bracket(
-                self.nodes, (roots, trees.values, own, c), *sums, least, cells, dist, cost, self.first, known, end, p, reach,
-                left // (len(rivals) - j), lo, hi, arena, self.gains, box,
+                self.nodes, (roots, trees.values, own, c), *sums, least, cells, dist, cost,
+                self.first, known, end, p, reach, left // (len(rivals) - j), lo, hi, arena,
+                self.gains, box,
             )  # fmt: skip
             left -= work
             proven = min(proven, known)
