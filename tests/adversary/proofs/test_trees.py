@@ -183,7 +183,8 @@ def test_values_keep_their_range():
     ):
         nearest = pnorm(grid - point, np.inf)[labels != label].min(initial=np.inf)
         assert low <= nearest
-        assert (high <= nearest) and (high > nearest - 0.01 or np.isinf(nearest))
+        assert high <= nearest
+        assert high > nearest - 0.01 or np.isinf(nearest)
     hit = np.isfinite(found.high)
     assert ((found.moved[hit] >= 0.3) & (found.moved[hit] <= 0.7)).all()
 

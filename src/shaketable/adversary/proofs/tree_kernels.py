@@ -12,7 +12,7 @@ they had in the box before, nodes in preorder, so that a left child follows its 
 """
 
 # numba compiles these functions from the types of a call, so they carry no annotations
-# ruff: noqa: PLR0912, PLR0915, C901
+# ruff: noqa: PLR0912, PLR0915
 # mypy: ignore-errors
 
 import numpy as np
@@ -188,15 +188,20 @@ def _bound_box(trees, roots, base, weight, lo, hi, arena):
 
 
 @inner
-def _wins(trees, votes, cells):
-    """Whether a class wins over another at a point, with the rounding of the model's own sums."""
+def _wins(trees, votes, x_cell, lo, hi):
+    """Whether a class wins over another in a box, with the rounding of the model's own sums.
+
+    `votes` are all trees, their leaves, the two classes, and whether rounding is the same wherever
+    the difference of the two is. Where it is not, all trees are decided in the box.
+    """
     t_axis, t_cut, t_right, t_left_if_missing, t_leaf = trees
-    roots, values, own, other = votes
+    roots, values, own, other, _ = votes
     mine, its = 0.0, 0.0
     for root in roots:
         i = root
         while t_axis[i] >= 0:
-            c = cells[t_axis[i]]
+            a = t_axis[i]
+            c = max(lo[a], min(hi[a], x_cell[a]))
             left = t_left_if_missing[i] if c < 0 else c <= t_cut[i]
             i = i + 1 if left else t_right[i]
         mine += values[t_leaf[i], own]
@@ -213,11 +218,13 @@ def _decide(
     """Whether the margin reaches a threshold within a distance: 1 yes, 0 no, -1 not within budget.
 
     Returns that, the work, the cost of the box that was found, and the arrays of `arena`, which may
-    have grown. `lo` and `hi` become the box that was found. `votes` are all trees, their leaves, and
-    the two classes, where their means can be computed as the model does; else there are no trees.
+    have grown. `lo` and `hi` become the box that was found. For `votes` see
+    `_wins`; without trees there, sums are not compared as the model does.
     """
     axis, cut, right, best, worst, mean, stack, patch = arena
     gain_left, gain_right = gains
+    compares = len(votes[0]) > 0
+    to_end = compares and not votes[4]  # trees count until their leaf is known
     axes = len(x_cell)
     _reach(x_cell, dist, first, axes, eps, lo, hi)
     work, at, total, live = 0, 0, base, 0
@@ -228,7 +235,7 @@ def _decide(
         )
         work += more
         total += best[at]
-        if best[at] > worst[at]:
+        if best[at] > worst[at] or (to_end and axis[at] >= 0):
             tree_at[live] = at
             live += 1
             at = end
@@ -249,21 +256,20 @@ def _decide(
         return _NONE, work, 0.0, (axis, cut, right, best, worst, mean, stack, patch)
     level = 0
     of_level[0], lives[0], ends[0], sums[0], costs[0], side[0] = 0, live, at, total, 0.0, -1
-    touched, nearest = np.empty(len(roots), np.int64), np.empty(axes, np.int64)
+    touched = np.empty(len(roots), np.int64)
     while level >= 0:
         if side[level] < 0:  # a new box
-            if lives[level] == 0:
-                for j in range(axes if len(votes[0]) else 0):
-                    nearest[j] = max(lo[j], min(hi[j], x_cell[j]))
-                if len(votes[0]) and not _wins(trees, votes, nearest):
+            settled = lives[level] == 0
+            if to_end and not settled and sums[level] > -threshold:  # no rounding decides
+                settled = True
+                for t in range(of_level[level], of_level[level] + lives[level]):
+                    settled &= best[tree_at[t]] == worst[tree_at[t]]
+            if settled:
+                if lives[level] == 0 and compares and not _wins(trees, votes, x_cell, lo, hi):
                     level -= 1
                     continue
-                return (
-                    _FOUND,
-                    work,
-                    costs[level],
-                    (axis, cut, right, best, worst, mean, stack, patch),
-                )
+                arena = (axis, cut, right, best, worst, mean, stack, patch)
+                return _FOUND, work, costs[level], arena
             if work > budget:
                 return _OPEN, work, 0.0, (axis, cut, right, best, worst, mean, stack, patch)
             gap = sums[level] - threshold
@@ -334,7 +340,7 @@ def _decide(
             if total < threshold:
                 pruned = True
                 break
-            if best[at] > worst[at]:
+            if best[at] > worst[at] or (to_end and axis[at] >= 0):
                 tree_at[mine + live] = at
                 live += 1
                 at = end
@@ -376,7 +382,7 @@ def bound_at_once(
     """Distance that the sum of the trees' largest leaves proves, without search, and the work."""
     axes = len(x_cell)
     work, low, high, eps = 0, 0.0, reach, reach
-    for i in range(_HALVINGS):
+    for _ in range(_HALVINGS):
         _reach(x_cell, dist, first, axes, eps, lo, hi)
         total, more = _bound_box(trees, roots, base, weight, lo, hi, arena)
         work += more

@@ -6,6 +6,7 @@ import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,14 @@ class Trees:
     votes: bool = False
     """Whether the model's sums are those of float64 in the order of trees, and means are compared.
     Then equal sums are told apart from nearly equal ones."""
+
+    @cached_property
+    def even(self) -> bool:
+        """Whether leaves that add the same to a difference of two classes add the same to both.
+
+        So do shares of two classes; whole numbers are added without rounding, which is as good.
+        """
+        return self.classes == 2 or bool((self.values == np.rint(self.values)).all())
 
     @property
     def classes(self) -> int:
@@ -229,13 +238,11 @@ def _read_votes(model: Any, members: Any, features: Any) -> Trees | None:
     ):
         return None
     shares = [_shares(member.tree_) for member in members]
-    # What leaves add to two classes follows from its difference, or is added without rounding.
-    votes = len(classes) == 2 or all((share == np.rint(share)).all() for share in shares)
     trees = [
         _of_sklearn(member.tree_, share, feature)
         for member, share, feature in zip(members, shares, features, strict=True)
     ]
-    return _join(trees, np.zeros(len(classes)), share=_GRAIN, votes=votes)
+    return _join(trees, np.zeros(len(classes)), share=_GRAIN, votes=True)
 
 
 def _read_gradient_boosting(model: Any) -> Trees | None:

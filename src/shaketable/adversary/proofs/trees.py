@@ -236,9 +236,9 @@ class _Axes:
             if known >= end:
                 break
             box = np.array(cells)
-            roots = trees.roots if trees.votes else trees.roots[:0]
+            votes = trees.roots[: len(trees.roots) * trees.votes], trees.values, own, c, trees.even
             known, away, work, arena = bracket(
-                self.nodes, (roots, trees.values, own, c), *sums, least, cells, dist, cost,
+                self.nodes, votes, *sums, least, cells, dist, cost,
                 self.first, known, end, p, reach, left // (len(rivals) - j), lo, hi, arena,
                 self.gains, box,
             )  # fmt: skip
@@ -259,6 +259,7 @@ class _Axes:
             leaves = np.flatnonzero(trees.feature < 0)
             first = np.searchsorted(leaves, trees.roots)
             tells = np.maximum.reduceat(np.abs(weight), first) > 0
+            tells |= trees.votes and not trees.even  # then they may decide how sums are rounded
             base = float(trees.base[other] - trees.base[own])
             self.margins[own, other] = trees.roots[tells], base, weight
         return self.margins[own, other]
