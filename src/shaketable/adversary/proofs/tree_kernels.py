@@ -12,7 +12,7 @@ they had in the box before, nodes in preorder, so that a left child follows its 
 """
 
 # numba compiles these functions from the types of a call, so they carry no annotations
-# ruff: noqa: PLR0912, PLR0915
+# ruff: noqa: PLR0912, PLR0915, PLR0917
 # mypy: ignore-errors
 
 import numpy as np

@@ -355,7 +355,7 @@ def _read_lightgbm(model: Any) -> Trees | None:
 
 def _list_nodes(node: dict[str, Any]) -> Iterator[tuple[float, ...] | None]:
     """Nodes of a tree of LightGBM, in preorder; None for one of another kind."""
-    todo, places, n = [(node, -1)], {}, 0
+    todo, n = [(node, -1)], 0
     rows: list[list[float] | None] = []
     while todo:
         node, parent = todo.pop()

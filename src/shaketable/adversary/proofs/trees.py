@@ -52,7 +52,8 @@ class TreeSearch:
     def __call__(
         self, model: Classifier, region: Region, rows: IntArray, y: IntArray, keys: KeyArray
     ) -> AttackResult:
-        """Bracket the distances of all rows."""
+        """Bracket the distances of all rows; nothing is random."""
+        del keys
         points = region.cast_for_model(rows, region.x[rows])
         labels = model(points) if region.labels is None else region.labels[rows]
         queries = len(rows) if region.labels is None else 0
@@ -169,14 +170,9 @@ class _Axes:
         cells, ends = np.empty((len(x), len(column)), np.int64), []
         for a, each in enumerate(of_axis):
             mine = np.concatenate(each)
-            node_axis[mine] = a
-            if column[a] >= 0 and not slack[mine].any():  # of cuts with no value between them, one
-                last = _find_last(region, column[a], cut[mine])
-                cut[mine] = np.where(np.isfinite(last), last, cut[mine])
-            cuts, number[mine] = np.unique(cut[mine], return_inverse=True)
-            margin = np.zeros(len(cuts))
-            np.maximum.at(margin, number[mine], slack[mine])
-            ends.append(_find_ends(region, column[a], cuts, margin))
+            cuts, place, last = _sort_cuts(region, column[a], cut[mine], slack[mine])
+            node_axis[mine], number[mine] = a, place
+            ends.append(last)
             cells[:, a] = np.where(np.isnan(at[:, a]), -1, np.searchsorted(cuts, at[:, a]))
         first = np.concatenate([[0], np.cumsum([len(each[0]) for each in ends])])
         joined = np.concatenate([np.empty((4, 0)), *ends], axis=1)
@@ -231,15 +227,15 @@ class _Axes:
         rivals.sort(key=lambda rival: rival[:2])
         proven, found, best = reach, math.inf, x
         left = search.budget
-        for j, (known, c, sums, least) in enumerate(rivals):
+        for j, (start, c, sums, least) in enumerate(rivals):
             end = min(reach, found * (1 - 1e-9))
-            if known >= end:
+            if start >= end:
                 break
             box = np.array(cells)
             votes = trees.roots[: len(trees.roots) * trees.votes], trees.values, own, c, trees.even
             known, away, work, arena = bracket(
                 self.nodes, votes, *sums, least, cells, dist, cost,
-                self.first, known, end, p, reach, left // (len(rivals) - j), lo, hi, arena,
+                self.first, start, end, p, reach, left // (len(rivals) - j), lo, hi, arena,
                 self.gains, box,
             )  # fmt: skip
             left -= work
@@ -292,6 +288,19 @@ def _find_shift(features: FloatArray, scaled: FloatArray) -> tuple[float, float]
         return 0.0, 0.0
     i = int(np.abs(scaled).argmin())
     return float(features[i] - scaled[i]), float(np.abs(features[i]) + np.abs(scaled[i]))
+
+
+def _sort_cuts(
+    region: Region, column: int, cut: FloatArray, slack: FloatArray
+) -> tuple[FloatArray, IntArray, FloatArray]:
+    """Different cuts of an axis in order, the place of each one given, and `_find_ends`."""
+    if column >= 0 and not slack.any():  # of cuts with no value between them, one
+        last = _find_last(region, column, cut)
+        cut = np.where(np.isfinite(last), last, cut)
+    cuts, place = np.unique(cut, return_inverse=True)
+    margin = np.zeros(len(cuts))
+    np.maximum.at(margin, place, slack)
+    return cuts, place, _find_ends(region, column, cuts, margin)
 
 
 def _find_ends(region: Region, column: int, cuts: FloatArray, slack: FloatArray) -> FloatArray:
