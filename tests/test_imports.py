@@ -21,6 +21,7 @@ ORDER = (
     "evaluation",
     "findings",
     "adversary",
+    "rare",
     "training",
     "metrics",
     "activities",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from shaketable.adversary import rounds
+from shaketable.adversary import blocks
 from shaketable.adversary.curve import adversarial_curve
 from shaketable.adversary.worst_case import worst_case
 from shaketable.data.arrays import make_dataset
@@ -49,9 +49,9 @@ OTHERS = {"own", "store", "unscale"}
 @pytest.fixture
 def worked(monkeypatch):
     """Blocks that are attacked, one entry each."""
-    done, work = [], rounds._Block.work
+    done, work = [], blocks._Block.work
     monkeypatch.setattr(
-        rounds._Block, "work", lambda block, report: done.append(block) or work(block, report)
+        blocks._Block, "work", lambda block, report: done.append(block) or work(block, report)
     )
     return done
 

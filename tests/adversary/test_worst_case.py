@@ -44,7 +44,7 @@ def tiles():
     y = np.arange(60) % 2
     x[y == 1, 3:] += 0.1
     model = LogisticRegression(C=100).fit(x.reshape(60, -1), y)
-    return worst_case(model, (x, y), [0.3, 1.0], bounds=(0, 1), name="lr")
+    return worst_case(model, (x, y), [0.3, 1.0], bounds=(0, 1), attacks="rays", name="lr")
 
 
 def test_models_are_joined_and_measured_as_one_by_one(sunset):

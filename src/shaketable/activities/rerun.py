@@ -22,7 +22,8 @@ from shaketable.evaluation.command_records import CommandRecord, find_changes
 from shaketable.evaluation.evaluate_options import EvaluateOptions, StudyOptions
 from shaketable.evaluation.records import AS_GIVEN, Record, Records, original_id
 from shaketable.evaluation.rerun import Rerun, compare_cells, find_devices
-from shaketable.evaluation.store import Store, store_without_cells
+from shaketable.evaluation.store import Store
+from shaketable.evaluation.store_guards import store_without_cells
 from shaketable.training.hardening.search import names_training_part
 
 _ACTIVITIES: dict[str, tuple[Any, type[Any]]] = {

@@ -10,6 +10,7 @@ import numpy as np
 from shaketable.adversary.accuracy import AdversarialAccuracy
 from shaketable.adversary.curve import Curve
 from shaketable.adversary.distances import Distances
+from shaketable.adversary.lines import RANDOM
 from shaketable.adversary.worst_case import WorstCase
 from shaketable.core.errors import InputError
 from shaketable.core.norms import norm_title
@@ -20,7 +21,6 @@ from shaketable.views.planes import list_regions, make_line
 from shaketable.views.text import to_one_line
 
 _VALUE = {"value": "accuracy, %", "low": "95 % interval from, %", "high": "to, %"}
-_RANDOM = "random noise"
 _DASHES = ([1, 0], [8, 4], [2, 3], [8, 3, 2, 3])  # of lines of one colour
 _SIDE = 420  # pixels of the longer side of a map
 _GREY = "#767d88"
@@ -62,9 +62,14 @@ def curves_chart(worst: WorstCase) -> Chart:
             if r["part"] in firsts or r["part"] not in names
         ]
         noise = worst.random.get(model, {})
-        rows += [_make_row(model, _RANDOM, 0.0, (worst.of(model)[0].clean,) * 3)] if noise else []
+        rows += [_make_row(model, RANDOM, 0.0, (worst.of(model)[0].clean,) * 3)] if noise else []
         for epsilon, noisy in noise.items():
-            rows.append(_make_row(model, _RANDOM, epsilon, (noisy.value, noisy.low, noisy.high)))
+            rows.append(_make_row(model, RANDOM, epsilon, (noisy.value, noisy.low, noisy.high)))
+        rows += [
+            _make_row(model, line.name, epsilon, (e.value, e.low, e.high))
+            for line in worst.lines.get(model, ())
+            for epsilon, e in sorted(line.by_epsilon.items())
+        ]
         panels.append(_make_panel(rows, worst.eps_min).properties(title=to_one_line(model)))
     title = f"Worst case within {worst.norm} epsilon on {worst.name}"
     title = f"{title}, {worst.models[0]}" if len(panels) == 1 else title

@@ -143,7 +143,8 @@ class Curve:
         """
         sought = any(t.spec.startswith(f"{NEAREST}(") for a in self for t in a.trials)
         proven = [a.proven_to for a in self if len(a.proven_to)]
-        if self.constraint == "genuine-exact" or not (sought or any(p.any() for p in proven)):
+        known = sought or any(p.any() for p in proven) or not self.attacked.right.any()
+        if self.constraint == "genuine-exact" or not known:
             return None
         right = self.attacked.right
         low, high = np.zeros(len(right)), np.where(right, np.inf, 0.0)

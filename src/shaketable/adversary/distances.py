@@ -92,6 +92,10 @@ class Distances(Displayed):
     (3, 2, 2)
     >>> print(known.accuracy(1.5)[0])
     0.333 (95 % interval 0.008 to 0.906)
+    >>> known.quantile(0.5).proven.value, [each.tolist() for each in known.curve()][0]
+    (1.0, [0.0, 1.0, 2.0])
+    >>> known.json()["found"], len(known.blocks()) > 1
+    (2, True)
     """
 
     low: FloatArray
@@ -177,7 +181,13 @@ class Distances(Displayed):
         return low, high
 
     def curve(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """All distances at which an accuracy changes, with both accuracies from there on."""
+        """All distances at which an accuracy changes, with both accuracies from there on.
+
+        Returns
+        -------
+        tuple[FloatArray, FloatArray, FloatArray]
+            Distances, shares that are proven to withstand, and shares not found to fall.
+        """
         finite = np.concatenate([self.low, self.high])
         at = np.unique(finite[np.isfinite(finite) & (finite <= self.reach)])
         proven = 1 - np.searchsorted(np.sort(self.low), at, side="right") / self.n
@@ -196,7 +206,13 @@ class Distances(Displayed):
         return f"<{self.name}: {describe(self)}>"
 
     def json(self) -> DistancesJson:
-        """Mean and quantiles as a JSON object."""
+        """Mean and quantiles as a JSON object.
+
+        Returns
+        -------
+        dict
+            Keys as in ``distances`` of ``shaketable adversary --json``.
+        """
         return {
             "n": self.n,
             "reach": self.reach,

@@ -82,7 +82,7 @@ def _describe(found: WorstCase, model: str, avoidable: Avoidable) -> Problem:
 
 def find(groups: RecordGroups) -> WorstCases | None:
     """Take the worst cases from records; None where they hold none."""
-    found = restore(groups.records.attacks)
+    found = [each.beside(groups.records) for each in restore(groups.records.attacks)]
     return WorstCases(tuple(found)) if found else None
 
 
@@ -100,7 +100,8 @@ def join(results: Results, found: WorstCase) -> Results:
     """Return results of a file with a worst case that was just computed, which shows more."""
     computed = {record.key for record in list_records(found)}
     others = restore(a for a in results.records.attacks if a.key not in computed)
-    return results.with_findings(worst_case=WorstCases((found, *others)))
+    every = [each.beside(results.records) for each in (found, *others)]
+    return results.with_findings(worst_case=WorstCases(tuple(every)))
 
 
 FINDINGS.add("worst_case", FindingKind(find, json=WorstCasesJson, needs_cells=False))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shaketable.adversary.accuracy import Examples, KeptExamples
+from shaketable.adversary.lines import RANDOM
 from shaketable.core.norms import norm_title
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.images import are_images
@@ -171,11 +172,17 @@ def _describe_cells(found: WorstCase) -> str:
 def _show_model(found: WorstCase, model: str) -> list[Block]:
     """Accuracies of a model, one row per epsilon; then the area under each curve, and notes."""
     curves, noisy = found.of(model), found.random.get(model, {})
+    lines = [
+        line
+        for line in found.lines.get(model, ())
+        if any(a.epsilon in line.by_epsilon for a in curves[0])
+    ]
     rows = [
         [
             _mark(at[0].epsilon, found.eps_min),
             *(cell for a in at for cell in (_enter(a), _enter_proven(a))),
             noisy.get(at[0].epsilon),
+            *(line.by_epsilon.get(at[0].epsilon) for line in lines),
         ]
         for at in zip(*curves, strict=True)
     ]
@@ -188,7 +195,8 @@ def _show_model(found: WorstCase, model: str) -> list[Block]:
                 for curve in curves
                 for part in ("", ", proven")
             ),
-            Column("random noise", "rate"),
+            Column(RANDOM, "rate"),
+            *(Column(line.name, "rate") for line in lines),
         ),
         rows,
         limit=200,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
@@ -19,11 +18,13 @@ from shaketable.adversary.avoidable import Avoidable, WorstCaseJson
 from shaketable.adversary.curve import Curve, compute_curve
 from shaketable.adversary.distances import Distances
 from shaketable.adversary.kept import list_records
+from shaketable.adversary.lines import RANDOM, Line, list_lines
 from shaketable.adversary.region import Constraint
+from shaketable.adversary.sizes import choose_sizes, resolve_epsilon
 from shaketable.adversary.target import Draws, Target
 from shaketable.core.checks import check_whole, unknown_name
 from shaketable.core.errors import InputError, UndefinedError, either
-from shaketable.core.norms import as_p, norm_title, norm_to_json, pnorm
+from shaketable.core.norms import as_p, norm_title, norm_to_json
 from shaketable.core.spec import read_multiple
 from shaketable.core.types import Array
 from shaketable.core.writing import write_beside
@@ -31,6 +32,7 @@ from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.data_record import DataRecord
+from shaketable.evaluation.records import Records
 from shaketable.evaluation.store import Store
 from shaketable.findings.errata.errata import (
     Erratum,
@@ -66,6 +68,8 @@ class WorstCase(Displayed):
     (1, True, [])
     >>> len(found.sentences("step")), len(found.avoidable("step"))
     (1, 1)
+    >>> found.beside(st.Records(())).lines
+    {'step': []}
     >>> sorted(found.json())[:2]
     ['avoidable', 'curves']
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -84,6 +88,8 @@ class WorstCase(Displayed):
     """One curve per model and constraint."""
     noisy: Mapping[str, Mapping[float, Draws]] = field(default_factory=dict)
     """Draws of random noise, by model and epsilon; empty if not asked for."""
+    lines: Mapping[str, Sequence[Line]] = field(default_factory=dict)
+    """By model, other results at the same points that a results file holds beside these."""
 
     def __add__(self, other: WorstCase) -> WorstCase:
         """Join results of different models on the same data."""
@@ -98,7 +104,27 @@ class WorstCase(Displayed):
                 "give one of them another (name=…)"
             )
         noisy = {**self.noisy, **other.noisy}
-        return WorstCase(self.data, self.p, self.eps_min, self.curves + other.curves, noisy)
+        lines = {**self.lines, **other.lines}
+        curves = self.curves + other.curves
+        return WorstCase(self.data, self.p, self.eps_min, curves, noisy, lines)
+
+    def beside(self, records: Records) -> WorstCase:
+        """Return the same with what records hold on these models at the same points.
+
+        Parameters
+        ----------
+        records
+            Records of any models and data.
+
+        Returns
+        -------
+        WorstCase
+            The same, whose chart and tables show more.
+        """
+        found = {model: list_lines(records, self.of(model)[0]) for model in self.models}
+        for model in self.random:  # its own noise is shown already
+            found[model] = [line for line in found[model] if line.name != RANDOM]
+        return replace(self, lines=found)
 
     @property
     def _setting(self) -> tuple[Any, ...]:
@@ -503,7 +529,7 @@ def worst_case(
     with Store(store) as results:
         needed = any(read_multiple(size) is not None for size in sizes)
         eps_min = _find_eps_min(data, p, results, needed=needed, progress=progress)
-        ladder = [_resolve_epsilon(size, eps_min) for size in sizes]
+        ladder = [resolve_epsilon(size, eps_min) for size in sizes]
         ladder = choose_sizes(data, p, eps_min) if nearest else ladder
         target = Target.of(
             model,
@@ -535,27 +561,9 @@ def worst_case(
         found = WorstCase(data, p, eps_min, curves, {name: noisy} if noisy else {})
         if not results.in_memory:
             results.add_data(DataRecord.of(data))
-            results.add_attacks(list_records(found))
+            results.add_results(list_records(found))
+            found = found.beside(results.everything())
     return found
-
-
-def choose_sizes(data: Dataset, p: float, eps_min: float | None) -> list[float]:
-    """Sizes at which accuracies are shown: multiples of eps_min, up to the span of the data.
-
-    >>> choose_sizes(as_dataset(([[0.0], [2.0], [8.0]], [0, 1, 1])), 2, 1.0)
-    [0.25, 0.5, 1.0, 2.0, 4.0, 8.0]
-    """
-    ranges = data.ranges if data.table is None else data.ranges[data.table.moved]
-    reach = float(pnorm(np.ravel(ranges)[None].astype(np.float64), p)[0])
-    if eps_min is None or not eps_min < reach:
-        return [reach * 2.0**-i for i in range(_SIZES - 1, -1, -1)]
-    doublings = math.log2(reach / eps_min)
-    factor = 2.0 ** max(1, math.ceil(doublings / (_SIZES - 3)))
-    sizes = [eps_min * factor**i for i in range(-2, _SIZES) if eps_min * factor**i < reach]
-    return [*sizes, reach]
-
-
-_SIZES = 14
 
 
 def _find_doubt(a: AdversarialAccuracy, b: AdversarialAccuracy) -> str:
@@ -579,13 +587,3 @@ def _find_eps_min(
         if needed:
             raise
         return None
-
-
-def _resolve_epsilon(given: float | str, eps_min: float | None) -> float:
-    factor = read_multiple(given)
-    if factor is not None:
-        assert eps_min is not None, "it is needed"
-        return factor * eps_min
-    if isinstance(given, str):
-        raise unknown_name("epsilon", given, ["eps_min"])
-    return given

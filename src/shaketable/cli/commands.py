@@ -76,7 +76,7 @@ COMMANDS: Registry[Command] = Registry("command", admit=_admit)
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "Start": ("demo",),
-    "Measure": ("separation", "evaluate", "adversary", "study"),
+    "Measure": ("separation", "evaluate", "adversary", "risk", "study"),
     "Improve": ("train", "harden"),
     "Decide": ("check", "compare", "rerun"),
     "Read results": ("report", "dossier", "figure", "export", "merge"),

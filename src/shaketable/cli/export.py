@@ -74,7 +74,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the file, print the card, or log the run."""
-    from shaketable.evaluation.store import store_without_cells
+    from shaketable.evaluation.store_guards import store_without_cells
     from shaketable.findings.export import export
     from shaketable.statistics.families import use_intervals
 

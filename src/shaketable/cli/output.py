@@ -45,7 +45,8 @@ def read_results(
     metric: str = "",
 ) -> Results:
     """Take all findings from a results file, which must hold at least one cell."""
-    from shaketable.evaluation.store import Store, store_without_cells
+    from shaketable.evaluation.store import Store
+    from shaketable.evaluation.store_guards import store_without_cells
     from shaketable.findings.results import find
 
     with Store(path, must_exist=True) as store:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from shaketable.evaluation.attack_record import AttackRecord
+    from shaketable.evaluation.certificate_record import CertificateRecord
+    from shaketable.evaluation.rare_record import RareRecord
 
 
 CLEAN = "clean"
@@ -311,6 +313,10 @@ class Records(Displayed):
     """Path of their results file; empty for none."""
     registrations: tuple[Registration, ...] = ()
     """Requirements that were registered in the results file, the last ones at the end."""
+    rare: tuple[RareRecord, ...] = ()
+    """Probabilities of rare failures."""
+    certificates: tuple[CertificateRecord, ...] = ()
+    """Certificates of smoothed models."""
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.cells)
@@ -339,12 +345,19 @@ class Records(Displayed):
             tuple({d.fingerprint: d for d in (*self.data, *other.data)}.values()),
             self.source or other.source,
             tuple(dict.fromkeys((*self.registrations, *other.registrations))),
+            tuple({r.key: r for r in (*self.rare, *other.rare)}.values()),
+            tuple({r.key: r for r in (*self.certificates, *other.certificates)}.values()),
         )
 
     @property
+    def beside_cells(self) -> tuple[AttackRecord | RareRecord | CertificateRecord, ...]:
+        """What attacks found, probabilities of rare failures, and certificates."""
+        return (*self.attacks, *self.rare, *self.certificates)
+
+    @property
     def holds_anything(self) -> bool:
-        """Whether there is a cell, a separation or a worst case."""
-        return bool(self.cells or self.separations or self.attacks)
+        """Whether there is a cell, a separation, or a result beside the cells."""
+        return bool(self.cells or self.separations or self.beside_cells)
 
     def __repr__(self) -> str:
         return f"<Records: {len(self)} cells, models {', '.join(self.models)}>"

@@ -14,10 +14,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from shaketable.core.errors import InputError, ShaketableError, StoreError
+from shaketable.core.errors import ShaketableError, StoreError
 from shaketable.evaluation.attack_record import AttackRecord
+from shaketable.evaluation.certificate_record import CertificateRecord
 from shaketable.evaluation.command_records import CommandRecord
 from shaketable.evaluation.data_record import DataRecord
+from shaketable.evaluation.rare_record import RareRecord
 from shaketable.evaluation.records import (
     FailureRecord,
     GroupingRecord,
@@ -33,12 +35,13 @@ from shaketable.evaluation.store_columns import (
     KEYS,
     NAMES,
     STATEMENTS,
+    TABLES,
     Part,
     compute_checksum,
     decode,
     encode,
 )
-from shaketable.evaluation.store_guards import check_path, explain_values
+from shaketable.evaluation.store_guards import check_pages, check_path, explain_values
 from shaketable.separations.separation import SeparationRecord
 
 SCHEMA = 8
@@ -77,7 +80,7 @@ class Store:
     ...     copy.add_failure(failure)
     >>> for data in found.data:
     ...     copy.add_data(data)
-    >>> copy.add_attacks(found.attacks)
+    >>> copy.add_results(found.beside_cells)
     >>> for command in store.commands():
     ...     copy.add_command(command)
     >>> [each.number for each in (copy.register("require = 'mscr >= -1'"), *copy.registrations())]
@@ -169,20 +172,21 @@ class Store:
                 self._delete("failures", {"key": cell["key"]})
         self._points |= set(points)
 
-    def add_attacks(self, records: Iterable[AttackRecord]) -> None:
-        """Write what attacks found, in place of what earlier ones found in the same region.
+    def add_results(self, records: Iterable[AttackRecord | RareRecord | CertificateRecord]) -> None:
+        """Write results beside the cells, each in place of an earlier one of the same.
 
         Parameters
         ----------
         records
-            One per model, constraint and size.
+            What attacks found, probabilities of rare failures, or certificates.
         """
-        records = list(records)
+        records = [*records]
         with self._transaction("IMMEDIATE"):
             self._insert_points(record.points for record in records)
             for record in records:
-                self._delete("attacks", {"key": record.key})
-                self._insert("attacks", encode(record))
+                table = next(name for name, kind in TABLES.items() if kind is type(record))
+                self._delete(table, {"key": record.key})
+                self._insert(table, encode(record))
         self._points |= {record.points.id for record in records}
 
     def rename(self, names: Mapping[str, str]) -> None:
@@ -388,7 +392,7 @@ class Store:
             return everything
         fingerprints = {cell.fingerprint for cell in cells}
         if ordered is None:
-            fingerprints |= {attack.fingerprint for attack in everything.attacks}
+            fingerprints |= {each.fingerprint for each in everything.beside_cells}
         return Records(
             cells,
             tuple(s for s in everything.separations if s.fingerprint in fingerprints),
@@ -401,6 +405,8 @@ class Store:
             data=tuple(d for d in everything.data if d.fingerprint in fingerprints),
             source=everything.source,
             registrations=everything.registrations,
+            rare=everything.rare if ordered is None else (),
+            certificates=everything.certificates if ordered is None else (),
         )
 
     def everything(self) -> Records:
@@ -438,7 +444,7 @@ class Store:
                 raise sqlite3.DatabaseError("its tables have other columns")
             if writable:
                 self._db.execute(f"PRAGMA user_version = {version}")  # fails if any write does
-                self._check_pages()
+                check_pages(self._db)
                 self._read(keys=())
                 deque(self._rows("parts"), maxlen=0)
 
@@ -450,12 +456,6 @@ class Store:
             self._db.execute("INSERT INTO totals VALUES (?, 0)", [table])
         self._db.execute(f"PRAGMA user_version = {SCHEMA}")
         self._db.execute(f"PRAGMA application_id = {_APPLICATION}")
-
-    def _check_pages(self) -> None:
-        """Let SQLite check that its pages and indexes fit together."""
-        (report,) = self._db.execute("PRAGMA integrity_check(1)").fetchone()
-        if report != "ok":
-            raise sqlite3.DatabaseError(report)
 
     def _replace(self, table: str, record: Any) -> None:
         """Write a record in place of one with the same key."""
@@ -539,16 +539,18 @@ class Store:
                 data=data,
                 notes=tuple(dict.fromkeys(note for each in data for note in each.notes)),
                 source="" if self.in_memory else self.path,
-                attacks=tuple(
-                    decode(AttackRecord, row | {"points": points[row["points"]]})
-                    for row in self._rows("attacks")
-                ),
+                attacks=self._decode(AttackRecord, "attacks", points),
                 registrations=self._decode(Registration, "registrations"),
+                rare=self._decode(RareRecord, "rare", points),
+                certificates=self._decode(CertificateRecord, "certificates", points),
             )
 
-    def _decode(self, kind: type[T], table: str) -> tuple[T, ...]:
-        """Records of one kind, all that their table holds."""
-        return tuple(decode(kind, row) for row in self._rows(table))
+    def _decode(self, kind: type[T], table: str, points: Any = None) -> tuple[T, ...]:
+        """Records of one kind, all that their table holds, with their points."""
+        rows = self._rows(table)
+        if points is not None:
+            rows = (row | {"points": points[row["points"]]} for row in rows)
+        return tuple(decode(kind, row) for row in rows)
 
     @contextmanager
     def _transaction(self, kind: str = "DEFERRED") -> Iterator[None]:
@@ -582,12 +584,3 @@ class Store:
             if word in ("full", "locked", "disk I/O"):  # the file itself is fine
                 raised.exit_code = ShaketableError.exit_code
             raise raised from error
-
-
-def store_without_cells(path: str) -> InputError:
-    """Return the error for a results file without results."""
-    return InputError(
-        f"results file {path!r} must hold at least one cell, got none; evaluate and study write "
-        "cells, adversary and separation do not; measure a model: shaketable evaluate --store "
-        f"{path}"
-    )

@@ -15,8 +15,10 @@ import numpy as np
 from shaketable.core.types import FloatArray, IntArray
 from shaketable.evaluation.answers import Answers
 from shaketable.evaluation.attack_record import AttackRecord
+from shaketable.evaluation.certificate_record import CertificateRecord
 from shaketable.evaluation.command_records import CommandRecord
 from shaketable.evaluation.data_record import DataRecord
+from shaketable.evaluation.rare_record import RareRecord
 from shaketable.evaluation.records import (
     SETTING_FIELDS,
     FailureRecord,
@@ -49,6 +51,8 @@ TABLES: Mapping[str, type[Any]] = {
     "commands": CommandRecord,
     "failures": FailureRecord,
     "attacks": AttackRecord,
+    "rare": RareRecord,
+    "certificates": CertificateRecord,
     "data": DataRecord,
     "parts": Part,
     "registrations": Registration,
@@ -64,6 +68,8 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "commands": ("id",),
     "failures": ("key",),
     "attacks": ("key",),
+    "rare": ("key",),
+    "certificates": ("key",),
     "data": ("fingerprint",),
     "parts": ("key",),
     "registrations": ("number",),
@@ -165,7 +171,8 @@ def _list_columns(kind: type[Any]) -> dict[str, _Column]:
         elif kind is Points and field.name in ("order", "stopped"):
             columns |= {"id": _COLUMNS[str]}
         else:
-            columns |= {"correct": _COLUMNS[int]} if field.name == "hits" else {}
+            counted = kind is Record and field.name == "hits"
+            columns |= {"correct": _COLUMNS[int]} if counted else {}
             columns[field.name] = _choose_column(field.name, hints[field.name])
     return columns
 

@@ -36,3 +36,19 @@ def check_path(path: str, *, must_exist: bool) -> None:
         raise InputError(f"results file {path!r} is a device or a pipe; name a file")
     if must_exist and not file.exists():
         raise InputError(f"results file {path!r} does not exist; check the path")
+
+
+def check_pages(db: sqlite3.Connection) -> None:
+    """Let SQLite check that its pages and indexes fit together."""
+    (report,) = db.execute("PRAGMA integrity_check(1)").fetchone()
+    if report != "ok":
+        raise sqlite3.DatabaseError(report)
+
+
+def store_without_cells(path: str) -> InputError:
+    """Return the error for a results file without results."""
+    return InputError(
+        f"results file {path!r} must hold at least one cell, got none; evaluate and study write "
+        "cells, adversary, risk and separation do not; measure a model: shaketable evaluate "
+        f"--store {path}"
+    )

@@ -84,6 +84,7 @@ FINDINGS: Registry[FindingKind] = Registry(
         "shaketable.findings.mscr.finding",
         "shaketable.findings.stopping.finding",
         "shaketable.findings.risk.finding",
+        "shaketable.findings.rare.finding",
         "shaketable.findings.requirements.finding",
         "shaketable.findings.regimes.finding",
         "shaketable.findings.comparison.finding",
@@ -100,6 +101,7 @@ FINDINGS: Registry[FindingKind] = Registry(
         "shaketable.findings.correlation.finding",
         "shaketable.findings.summary.finding",
         "shaketable.adversary.finding",
+        "shaketable.adversary.smoothing.finding",
     ),
 )
 """All kinds of findings."""

@@ -284,7 +284,7 @@ def _tabulate_models(results: Results) -> Table:
 
 def _list_separations(records: Records) -> list[SeparationRecord]:
     fingerprints = {cell.fingerprint for cell in records}
-    fingerprints |= {attack.fingerprint for attack in records.attacks}
+    fingerprints |= {each.fingerprint for each in records.beside_cells}
     return [s for s in records.separations if s.fingerprint in fingerprints or not fingerprints]
 
 

@@ -13,12 +13,12 @@ from shaketable.views.text import join_distinct, join_names
 
 def make_title(records: Records) -> str:
     """Return a heading that names models and data."""
-    models = list(dict.fromkeys([*records.models, *(a.model for a in records.attacks)]))
+    models = list(dict.fromkeys([*records.models, *(a.model for a in records.beside_cells)]))
     data = list(
         dict.fromkeys(
             [
                 *(cell.data for cell in records),
-                *(a.data for a in records.attacks),
+                *(a.data for a in records.beside_cells),
                 *(d.name for d in records.data if not models),
             ]
         )
@@ -44,8 +44,8 @@ def list_commands(records: Records) -> list[tuple[str, str]]:
 def group_notes(records: Records, notes: Iterable[str]) -> dict[str, list[str]]:
     """Return notes by what they are about: data, models, measurement."""
     known = {note for data in records.data for note in data.notes}
-    known |= {note for attack in records.attacks for note in attack.about_data}
-    names = [*records.models, *(attack.model for attack in records.attacks)]
+    known |= {note for each in records.beside_cells for note in each.about_data}
+    names = [*records.models, *(each.model for each in records.beside_cells)]
     groups: dict[str, list[str]] = {"data": [], "models": [], "measurement": []}
     for note in dict.fromkeys(notes):
         of_model = any(note.startswith((f"{name}:", f"{name} ", f"{name},")) for name in names)

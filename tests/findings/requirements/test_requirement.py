@@ -86,7 +86,7 @@ RATES = {
 
 
 def test_a_bare_limit_below_1_on_a_rate_is_refused_with_both_readings():
-    assert set(QUANTITIES) - RATES == {"mscr", "relative_loss", "ice"}
+    assert set(QUANTITIES) - RATES == {"mscr", "relative_loss", "ice", "risk"}
     for metric in RATES:
         for model in ("", "model(rf)."):
             with pytest.raises(InputError, match="a fraction or per cent") as error:

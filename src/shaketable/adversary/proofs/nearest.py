@@ -319,6 +319,19 @@ class _Search:
         return np.maximum(-result.ineqlin.marginals, 0.0)
 
 
+    def _weigh_empty(self, normals: FloatArray, gaps: FloatArray) -> FloatArray:
+        """Multipliers with which half-spaces imply that no place is in all of them."""
+        from scipy.optimize import linprog
+
+        rows = -np.hstack([normals, np.ones((len(gaps), 1))])  # the last value is what is lacking
+        box = [*zip(self.low, self.high, strict=True), (0.0, None)]
+        cost = np.append(np.zeros(self.d), 1.0)
+        result = linprog(cost, rows, -gaps, bounds=box, method="highs")
+        if result.status != 0:
+            return np.zeros(len(gaps))
+        return np.maximum(-result.ineqlin.marginals, 0.0)
+
+
 def _recognise_exact(model: Any, data: Dataset, unscale: bool) -> Prover | None:
     one_nn = _extract(model, data, unscale)
     return None if one_nn is None or one_nn.p != 2 else OneNNExact(one_nn)

@@ -18,6 +18,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.registry import Registry
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.dataset import Dataset
+from shaketable.models.adapted import Derived
 from shaketable.models.classifier import Classifier
 
 
@@ -74,6 +75,8 @@ def find_provers(model: Any, data: Dataset, *, unscale: bool) -> tuple[Prover, .
     unscale
         Whether it takes features as they were before these data were scaled.
     """
+    if isinstance(model, Derived):  # its answers are not those of the model inside
+        return ()
     found = (recognise(model, data, unscale) for _, recognise in PROVERS.items())
     return tuple(prover for prover in found if prover is not None)
 

@@ -100,6 +100,11 @@ def unfold(model: Any, data: Dataset, unscale: bool) -> Unfolded | None:
     ):
         return None  # dates are rounded to their unit
     classifier = as_classifier(model, data, model_id="", unscale=unscale)
+    answer: Any = classifier.answer
+    while isinstance(answer, ComposedAnswer):
+        answer = answer.answer
+    if type(answer) is not EstimatorAnswer or answer.model is not inner:
+        return None  # such as the vote of a smoothed model
     flow = _probe(classifier, data, moved)
     if flow is None:
         return None
@@ -151,7 +156,7 @@ def _reach_estimator(answer: Any) -> tuple[EstimatorAnswer, list[Callable[[Any],
     while isinstance(answer, ComposedAnswer):
         before.append(answer.first)
         answer = answer.answer
-    assert isinstance(answer, EstimatorAnswer), "callers take estimators alone"
+    assert isinstance(answer, EstimatorAnswer), "unfold() has tested it"
     return answer, [*before, answer.arrange]
 
 

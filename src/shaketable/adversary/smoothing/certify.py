@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shaketable.adversary.smoothing.finding import make_record
 from shaketable.adversary.smoothing.model import Vote
 from shaketable.adversary.smoothing.numbers import Certificates, list_epsilons
 from shaketable.adversary.target import Target
@@ -20,6 +21,7 @@ from shaketable.core.types import IntArray
 from shaketable.core.versions import list_versions
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
+from shaketable.evaluation.data_record import DataRecord
 from shaketable.evaluation.store import Store
 from shaketable.separations.separation import separation
 from shaketable.views.progress import show_progress
@@ -64,6 +66,16 @@ def compute_certificates(
     with Store(store) as results:
         keep = None if results.in_memory else results
         hits = count_hits(target, model, keep, progress=progress)
+        found = _make_certificates(model, target, hits, p, ladder)
+        if not results.in_memory:
+            results.add_data(DataRecord.of(data))
+            results.add_results([make_record(found)])
+    return found
+
+
+def _make_certificates(
+    model: Smoothed, target: Target, hits: IntArray, p: float, ladder: tuple[float, ...]
+) -> Certificates:
     return Certificates(
         target.attacked,
         sigma=model.sigma,
@@ -71,7 +83,7 @@ def compute_certificates(
         select=model.select,
         confidence=model.confidence,
         hits=hits,
-        d=count_moving(data),
+        d=count_moving(target.data),
         p=p,
         epsilons=ladder or list_epsilons(model.sigma, model.draws, model.confidence),
         target=target,

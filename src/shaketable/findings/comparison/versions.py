@@ -12,7 +12,8 @@ from shaketable.core.checks import list_names
 from shaketable.core.errors import InputError, either
 from shaketable.core.schemas import NotesJson
 from shaketable.evaluation.records import Record, Records
-from shaketable.evaluation.store import Store, store_without_cells
+from shaketable.evaluation.store import Store
+from shaketable.evaluation.store_guards import store_without_cells
 from shaketable.findings.comparison.finding import Comparison, ComparisonJson
 from shaketable.findings.comparison.pairs import Pair, compute_gaps, group_by_data, make_pairs
 from shaketable.findings.comparison.view import make_blocks

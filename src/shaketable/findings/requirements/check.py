@@ -39,11 +39,14 @@ from shaketable.findings.requirements import view
 from shaketable.findings.requirements.parts import FEW, Part, find_worst, list_parts
 from shaketable.findings.requirements.quantities import (
     Case,
+    Entry,
     Quantity,
+    RareQuantity,
     SeriesQuantity,
     find_quantity,
     list_labels,
 )
+from shaketable.findings.requirements.rare_failures import list_rare_entries
 from shaketable.findings.requirements.registered import (
     NewRegistrationJson,
     Registered,
@@ -174,6 +177,8 @@ class Decision:
         None if it is decided, or if no number would do: the value is at the limit.
         """
         if self.outcome != "inconclusive" or self.estimate.value == self.requirement.limit:
+            return None
+        if self.requirement.metric == "risk":  # it is about these points: answers decide it
             return None
         size = self.n if self.runs == 1 else self.runs
         if self.fewest == 0:
@@ -427,31 +432,17 @@ def _read_groups(results: Records | RecordGroups | Results | str | Path) -> Reco
     else:
         with Store(results, must_exist=True) as store:
             records = store.records()
-    if not len(records):
+    if not len(records) and not records.rare:
         raise InputError("requirements need at least one cell on record, got none; evaluate first")
     return RecordGroups(records)
-
-
-@dataclass(frozen=True, eq=False)
-class Entry:
-    """One model, or two, that a requirement is about, and what was measured."""
-
-    model: str
-    case: Case[Any]
-    estimate: Estimate
-    n: int
-    """Number of points that it is about."""
-    part: str = ""
-    groups: int = 1
-    fewest: int | None = None
-    smallest: str = ""
-    measured: str = ""
 
 
 def list_entries(groups: RecordGroups, requirement: Requirement, store: str) -> list[Entry]:
     """Return the models that a requirement is about, each with its case and its metric."""
     quantity = find_quantity(requirement.metric, requirement.text)
     cases = quantity.list_cases(groups, requirement.under)
+    if isinstance(quantity, RareQuantity):
+        return list_rare_entries(groups, requirement, quantity, cases)
     chosen = [_choose_labels(groups, name, requirement) for name in requirement.models]
     wanted = set().union(*chosen) if chosen else {label for label, _ in list_labels(groups)}
     if lacking := wanted - {case.label for case in cases}:

@@ -24,10 +24,12 @@ from shaketable.findings.mce import numbers as mce
 from shaketable.findings.mcv.numbers import Stability, subtract_cvs
 from shaketable.findings.measures import numbers as measures
 from shaketable.findings.mscr import numbers as mscr
+from shaketable.findings.rare.numbers import RareRisk, get_setting, list_risks
 from shaketable.findings.series import Series, get_pairing
 from shaketable.findings.subjects import distinguish, list_noise_facts
 from shaketable.findings.suite_results import SuiteResult, take_part
 from shaketable.statistics.estimate import Estimate
+from shaketable.statistics.independent import subtract_independent
 
 _Source = TypeVar("_Source")
 
@@ -46,6 +48,22 @@ class Case(Generic[_Source]):
     runs: int
     pairing: object
     """What two cases must share so that their difference is paired."""
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """One model, or two, that a requirement is about, and what was measured."""
+
+    model: str
+    case: Case[Any]
+    estimate: Estimate
+    n: int
+    """Number of points that it is about."""
+    part: str = ""
+    groups: int = 1
+    fewest: int | None = None
+    smallest: str = ""
+    measured: str = ""
 
 
 class Quantity(Protocol[_Source]):
@@ -214,6 +232,31 @@ class ForeignQuantity:
         return None
 
 
+@dataclass(frozen=True)
+class RareQuantity:
+    """The probability of a wrong answer under noise, which the command ``risk`` measures."""
+
+    is_rate: bool = False
+    scale: int = 1
+
+    def list_cases(self, groups: RecordGroups, under: str) -> list[Case[RareRisk]]:
+        """Return one case per model and corruption; `under` chooses a corruption by its spec."""
+        no_cell: Any = None
+        return [
+            Case(risk.label, risk.record.corruption, risk, no_cell, 1, get_setting(risk))
+            for risk in list_risks(groups.records.rare)
+            if not under or risk.is_under(under, groups.records)
+        ]
+
+    def estimate(self, source: RareRisk) -> Estimate:
+        """Return the mean over the points."""
+        return source.mean
+
+    def subtract(self, first: RareRisk, second: RareRisk) -> Estimate:
+        """Return the difference of the means, with the interval of independent ones."""
+        return subtract_independent(first.mean, second.mean)
+
+
 def _accuracy(series: Series) -> Estimate:
     return series.accuracy
 
@@ -234,7 +277,7 @@ def _mean_accuracy_difference(first: SuiteResult, second: SuiteResult) -> Estima
     return mce.mean_error_difference(second, first)
 
 
-QUANTITIES: Mapping[str, SeriesQuantity | SuiteQuantity] = {
+QUANTITIES: Mapping[str, SeriesQuantity | SuiteQuantity | RareQuantity] = {
     "accuracy": SeriesQuantity(_accuracy, mscr.estimate_accuracy_difference, "clean"),
     "error": SeriesQuantity(_error, _error_difference, "clean"),
     "error_probability": SeriesQuantity(_error, _error_difference, "corruption"),
@@ -252,6 +295,7 @@ QUANTITIES: Mapping[str, SeriesQuantity | SuiteQuantity] = {
     "calibration_error": SeriesQuantity(
         confidence.estimate_calibration, confidence.subtract_calibration, needs_answers=True
     ),
+    "risk": RareQuantity(),
     "sure_and_wrong": SeriesQuantity(confidence.estimate_sure_and_wrong, None, needs_answers=True),
     "selective_accuracy": SeriesQuantity(
         confidence.estimate_selective_accuracy, None, needs_answers=True

@@ -20,6 +20,7 @@ from shaketable.findings.choosing import list_ways
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.requirements.parts import Bracket, read_bracket
 from shaketable.findings.requirements.quantities import (
+    RareQuantity,
     SeriesQuantity,
     SuiteQuantity,
     find_quantity,
@@ -298,6 +299,8 @@ def _find_missing(
     """Return the flag that adds what a requirement needs, and its value; None for nothing."""
     quantity = find_quantity(requirement.metric, requirement.text)
     under = requirement.under
+    if isinstance(quantity, RareQuantity):
+        raise _refuse_rare(requirement)
     specs = [s for level in levels for s in ([level] if isinstance(level, str) else level.names)]
     suites = [level for level in levels if isinstance(level, Suite)]
     if isinstance(quantity, SuiteQuantity):
@@ -313,6 +316,14 @@ def _find_missing(
     return None if known else ("--corruptions", under)
 
 
+def _refuse_rare(requirement: Requirement) -> InputError:
+    """Return the error for a requirement that evaluations cannot decide."""
+    return InputError(
+        f"requirement {requirement.text!r} is about what {either('shaketable risk', 'risk(…)')} "
+        "measures, into a results file; decide it there, with check"
+    )
+
+
 def _is_same(first: str, second: str) -> bool:
     """Whether two specs name the same corruption, whatever eps_min of the data is."""
     trials: tuple[EpsMin, ...] = (lambda _: 1.0, lambda _: 2.0)
@@ -323,6 +334,8 @@ def _find_need(requirement: Requirement) -> tuple[str, str]:
     """Return the corruption that a requirement needs, or else the name of the suite."""
     quantity = find_quantity(requirement.metric, requirement.text)
     under = requirement.under
+    if isinstance(quantity, RareQuantity):
+        raise _refuse_rare(requirement)
     if isinstance(quantity, SuiteQuantity):
         name = under or _SUITES.get(quantity.metric, "")
         if not name:

@@ -115,6 +115,8 @@ def _count_more(decision: Decision) -> str:
     if not decision.has_enough:
         where = f" in {decision.smallest}" if decision.groups > 1 else ""
         return f"needs {FEW} points{where}, got {decision.fewest}"
+    if decision.requirement.metric == "risk":
+        return "more answers (--budget)"
     if decision.more is None:
         return "at the limit"
     return f"{round_up(decision.more)} more {decision.unit}"
@@ -139,6 +141,8 @@ def describe_more(decision: Decision) -> str:
         what = f"{decision.smallest} has" if decision.groups > 1 else "it has"
         points = f"{decision.fewest} point{'' if decision.fewest == 1 else 's'}"
         return f"{what} {points}, and at least {FEW} are needed"
+    if decision.requirement.metric == "risk":
+        return "a larger --budget of risk would narrow it"
     if decision.more is None:
         return f"no number of {decision.unit} would decide it: it is at the limit"
     one = decision.more == 1

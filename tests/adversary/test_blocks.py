@@ -3,7 +3,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from helpers.parts import StoppedError, StoppingParts
-from shaketable.adversary import rounds
+from shaketable.adversary import blocks
 from shaketable.adversary.curve import adversarial_curve, compute_curve
 from shaketable.adversary.target import Target
 from shaketable.adversary.worst_case import worst_case
@@ -22,13 +22,13 @@ SIZES = [0.02, 0.1]
 def asked(monkeypatch):
     """Numbers of points that the attacks are run on, one entry per block."""
     counts = []
-    work = rounds._Block.work
+    work = blocks._Block.work
 
     def count(block, report):
         counts.append(len(block.rows))
         return work(block, report)
 
-    monkeypatch.setattr(rounds._Block, "work", count)
+    monkeypatch.setattr(blocks._Block, "work", count)
     return counts
 
 
@@ -36,7 +36,7 @@ def test_the_size_of_blocks_changes_nothing(monkeypatch, asked):
     whole = adversarial_curve(TREE, DATA, SIZES, constraint="genuine-max", **OPTIONS)
     assert asked[0] == 60
     asked.clear()
-    monkeypatch.setattr(rounds, "_BLOCK", 17)
+    monkeypatch.setattr(blocks, "_BLOCK", 17)
     split = adversarial_curve(TREE, DATA, SIZES, constraint="genuine-max", **OPTIONS)
     assert asked[:4] == [17, 17, 17, 9]
     assert whole.json() == split.json(), "the number of queries as well"
@@ -46,7 +46,7 @@ def test_the_size_of_blocks_changes_nothing(monkeypatch, asked):
 
 @pytest.mark.parametrize("crash", [1, 4, 9])
 def test_after_a_crash_it_goes_on_to_the_same_numbers(monkeypatch, asked, crash):
-    monkeypatch.setattr(rounds, "_BLOCK", 17)
+    monkeypatch.setattr(blocks, "_BLOCK", 17)
     target = Target.of(TREE, DATA)
     undisturbed = compute_curve(target, SIZES, **OPTIONS)
     total = len(asked)
