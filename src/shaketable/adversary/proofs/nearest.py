@@ -318,7 +318,6 @@ class _Search:
             return np.zeros(len(gaps))
         return np.maximum(-result.ineqlin.marginals, 0.0)
 
-
     def _weigh_empty(self, normals: FloatArray, gaps: FloatArray) -> FloatArray:
         """Multipliers with which half-spaces imply that no place is in all of them."""
         from scipy.optimize import linprog

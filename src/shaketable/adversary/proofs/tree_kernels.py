@@ -360,7 +360,7 @@ def _decide(
 
 @compiled
 def sum_leaves(trees, roots, values, base, x):
-    """Sums of the leaves that rows fall into, (rows, classes), of features or of cells as floats."""
+    """Sums of the leaves that rows fall into, (rows, classes); cells are given as floats."""
     t_axis, t_cut, t_right, t_left_if_missing, t_leaf = trees
     sums = np.empty((len(x), values.shape[1]))
     for row in range(len(x)):
@@ -398,8 +398,8 @@ def bound_at_once(
 
 @compiled
 def bracket(
-    trees, votes, roots, base, weight, threshold, x_cell, dist, cost, first, low, reach, p, unit, budget,
-    lo, hi, arena, gains, cells,
+    trees, votes, roots, base, weight, threshold, x_cell, dist, cost, first, low, reach, p, unit,
+    budget, lo, hi, arena, gains, cells,
 ):  # fmt: skip
     """Bounds of the distance at which the margin reaches a threshold, as far as a budget allows.
 
