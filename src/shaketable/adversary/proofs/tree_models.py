@@ -56,7 +56,7 @@ class Trees:
     @property
     def classes(self) -> int:
         """Number of classes."""
-        return self.values.shape[1]
+        return int(self.values.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,7 +347,7 @@ def _read_lightgbm(model: Any) -> Trees | None:
         rows = list(_list_nodes(tree["tree_structure"]))
         if any(row is None for row in rows):
             return None
-        feature, cut, left, right, missing, values = map(np.array, zip(*rows, strict=True))  # type: ignore[arg-type]
+        feature, cut, left, right, missing, values = map(np.array, zip(*rows, strict=True))
         j = 1 if one else i % told["num_tree_per_iteration"]
         trees.append(_Tree(feature, cut, left, right, missing, _place(values, j, k)))
     return _join(trees, np.zeros(k), share=_GRAIN)
