@@ -60,7 +60,8 @@ PROVERS: Registry[Recognise] = Registry(
     "prover",
     admit=_admit,
     homes=tuple(
-        f"shaketable.adversary.proofs.{home}" for home in ("bernoulli", "linear", "nearest")
+        f"shaketable.adversary.proofs.{home}"
+        for home in ("bernoulli", "linear", "nearest", "trees")
     ),
 )
 """All functions that recognise models."""
