@@ -84,6 +84,10 @@ class EmbeddedCells:
             low, high = np.where(inside, middle, low), np.where(inside, high, middle)
         return moved
 
+    def push_inside(self, rows: IntArray, moved: Array, width: int) -> FloatArray:  # noqa: ARG002
+        """Return points as they are: their cells have no flat walls to push them across."""
+        return np.array(moved, np.float64)
+
     def find_crowded(self) -> BoolArray:
         """Whether a row may have neighbours that matter: every row may."""
         return np.ones(len(self.ball.x), bool)

@@ -65,11 +65,11 @@ def list_lines(records: Records, curve: Curve) -> list[Line]:
             below, _, _ = r.risks.count_above(RARE)
             rare[size] = intervals.proportion(below, len(r.value))
     lines = [Line(RANDOM, noisy), Line(f"wrong at most {RARE:g} of the time", rare)]
-    for r in records.certificates:
-        if _is_about(curve, r.inside, r):
-            found = restore(r)
+    for kept in records.certificates:
+        if _is_about(curve, kept.inside, kept):
+            found = restore(kept)
             shares = dict(zip(sizes, found.curve(sizes, p), strict=True))
-            lines.append(Line(f"smoothed {r.sigma:g}, certified", shares))
+            lines.append(Line(f"smoothed {kept.sigma:g}, certified", shares))
     return [line for line in lines if line.by_epsilon]
 
 

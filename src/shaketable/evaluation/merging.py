@@ -70,8 +70,9 @@ def merge_stores(paths: Sequence[str | Path], out: str | Path) -> Merged:
         for data in {d.fingerprint: d for records in files.values() for d in records.data}.values():
             store.add_data(data)
         store.add_results(attacks)
-        others = [(*records.rare, *records.certificates) for records in files.values()]
-        store.add_results({r.key: r for each in others for r in each}.values())
+        store.add_results({r.key: r for records in files.values() for r in records.rare}.values())
+        certificates = (r for records in files.values() for r in records.certificates)
+        store.add_results({r.key: r for r in certificates}.values())
         for failure in (f for records in files.values() for f in records.failures):
             if failure.key not in cells:
                 store.add_failure(failure)

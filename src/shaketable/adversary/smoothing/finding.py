@@ -21,9 +21,10 @@ def make_record(found: Certificates) -> CertificateRecord:
     """Return what a results file keeps of certificates."""
     about = found.attacked
     who = about.model_id or f"function {about.model}"
-    settings = found.sigma, found.draws, found.select, found.confidence, about.bounds, about.seed
+    drawn = found.sigma, found.draws, found.select, found.confidence
+    settings = repr((*drawn, about.bounds, about.seed))
     return CertificateRecord(
-        key=f"{digest('certificates', about.fingerprint, about.points.id, who, *settings):016x}",
+        key=f"{digest('certificates', about.fingerprint, about.points.id, who, settings):016x}",
         points=about.points,
         data=about.data,
         fingerprint=about.fingerprint,
