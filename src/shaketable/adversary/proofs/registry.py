@@ -100,7 +100,7 @@ def confirm_nearest(
 
     >>> region = Region(np.array([[0.0]]), (1,), np.dtype(float), 2, 1.0)
     >>> from shaketable.models.classifier import Classifier
-    >>> above = Classifier("above", lambda x: (x[:, 0] > 0.5).astype(int), {0: 0, 1: 1})
+    >>> above = Classifier("above", lambda x: (x[:, 0] > 0.5).astype(int), {0: 0, 1: 1}, None)
     >>> zero = np.array([0])
     >>> moved, hit, queries = confirm_nearest(above, region, zero, zero, np.array([[0.5]]))
     >>> bool(hit[0]), float(moved[0, 0]) > 0.5, queries
