@@ -6,7 +6,6 @@ import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,13 +44,13 @@ class Trees:
     """Whether the model's sums are those of float64 in the order of trees, and means are compared.
     Then equal sums are told apart from nearly equal ones."""
 
-    @cached_property
+    @property
     def even(self) -> bool:
         """Whether leaves that add the same to a difference of two classes add the same to both.
 
-        So do shares of two classes; whole numbers are added without rounding, which is as good.
+        So do shares of two classes.
         """
-        return self.classes == 2 or bool((self.values == np.rint(self.values)).all())
+        return self.classes == 2
 
     @property
     def classes(self) -> int:
@@ -135,7 +134,13 @@ def _join(
     most = np.maximum.reduceat(np.abs(values), first, axis=0)
     size = np.abs(base) + np.cumsum(most, axis=0)  # of the sums after every tree
     rounding = share * (2 * size.sum(axis=0) + 8) + _DRIFT * size[-1]
+    if votes and _is_whole(values * 2.0**20):  # then all sums are exact
+        rounding, votes = np.zeros(len(base)), False
     return Trees(roots, feature, cut, right, missing, leaf, values, base, rounding, votes)
+
+
+def _is_whole(values: FloatArray) -> bool:
+    return bool((values == np.rint(values)).all())
 
 
 def _order(tree: _Tree) -> tuple[Array, ...]:

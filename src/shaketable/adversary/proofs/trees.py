@@ -219,6 +219,8 @@ class _Axes:
             sums = self.compare(own, int(c))
             rounding = float(trees.rounding[own] + trees.rounding[c])
             least = rounding if certain else -rounding
+            if rounding == 0 and c > own:  # of equal sums the first wins
+                least = TINY
             known, _ = bound_at_once(
                 self.nodes, *sums, least, cells, dist, self.first, reach, lo, hi, arena
             )
