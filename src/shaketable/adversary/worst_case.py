@@ -123,7 +123,7 @@ class WorstCase(Displayed):
             The same, whose chart and tables show more.
         """
         found = {model: list_lines(records, self.of(model)[0]) for model in self.models}
-        for model in self.random:  # its own noise is shown already
+        for model in {*self.random} & {*found}:  # their own noise is shown already
             found[model] = [line for line in found[model] if line.name != RANDOM]
         return replace(self, lines=found)
 
