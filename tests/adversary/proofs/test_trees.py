@@ -293,6 +293,13 @@ def test_models_that_are_not_understood_are_left_alone():
     assert read_trees(Contrary().fit(x, y)) is None
 
 
+@pytest.mark.parametrize("trees", [97, 100])
+def test_means_of_many_trees_are_read(trees):
+    x, y = draw(0, 3)
+    assert read_trees(RandomForestClassifier(trees, random_state=0).fit(x, y)) is not None
+    assert read_trees(RandomForestClassifier(trees, max_depth=3).fit(x, y)) is not None
+
+
 def test_trees_that_are_read_wrongly_are_no_proof(monkeypatch):
     x, y = draw(0, 2)
     model = MAKE["gradient"](0).fit(x, y)

@@ -71,7 +71,7 @@ class TreeSearch:
             nearest = np.empty((len(todo), region.x.shape[1]))
             proven, found = np.empty(len(todo)), np.empty(len(todo))
             for j, i in enumerate(todo):
-                each = axes.search(i, int(y[i]), low[i], certain=certain)
+                each = axes.search(int(i), int(y[i]), low[i], certain=certain)
                 proven[j], found[j], nearest[j] = each.low, each.high, each.moved
             if not certain:
                 low[todo] = proven
@@ -138,9 +138,9 @@ class _Axes:
             return None
         # Axes are the columns that features in use follow, then features that follow none.
         column = np.concatenate([columns, np.full((~moves).sum(), -1)])
-        axis = np.empty(len(used), np.int64)
-        axis[moves] = np.searchsorted(columns, source[moves])
-        axis[~moves] = np.arange(len(columns), len(column))
+        axis = np.where(
+            moves, np.searchsorted(columns, source), len(columns) - 1 + np.cumsum(~moves)
+        )
         order = np.argsort(of_node, kind="stable")
         groups = np.split(inner[order], np.searchsorted(of_node[order], used[1:]))
         cut, slack = np.array(trees.cut), np.zeros(len(trees.cut))
@@ -174,9 +174,10 @@ class _Axes:
             ends.append(last)
             cells[:, a] = np.where(np.isnan(at[:, a]), -1, np.searchsorted(cuts, at[:, a]))
         first = np.concatenate([[0], np.cumsum([len(each[0]) for each in ends])])
-        joined = np.concatenate([np.empty((4, 0)), *ends], axis=1)
         nodes = node_axis, number, trees.right, trees.left_if_missing, trees.leaf
-        return cls(search, region, region.x[rows], column, first, *joined, cells, free, nodes)
+        down, up, *sure = np.concatenate([np.empty((4, 0)), *ends], axis=1)
+        x = region.x[rows]
+        return cls(search, region, x, column, first, down, up, sure[0], sure[1], cells, free, nodes)
 
     def explain(self, labels: IntArray) -> Array:
         """Whether the trees give each row the label that the model gives it."""
@@ -215,8 +216,8 @@ class _Axes:
         lo, hi = np.empty(len(cells), np.int64), np.empty(len(cells), np.int64)
         arena = self.arena
         rivals = []
-        for c in np.flatnonzero(codes != label):
-            sums = self.compare(own, int(c))
+        for c in np.flatnonzero(codes != label).tolist():
+            sums = self.compare(own, c)
             rounding = float(trees.rounding[own] + trees.rounding[c])
             least = rounding if certain else -rounding
             if rounding == 0 and c > own:  # of equal sums the first wins
@@ -224,7 +225,7 @@ class _Axes:
             known, _ = bound_at_once(
                 self.nodes, *sums, least, cells, dist, self.first, reach, lo, hi, arena
             )
-            rivals.append((max(known, low), int(c), sums, least))
+            rivals.append((max(known, low), c, sums, least))
         rivals.sort(key=lambda rival: rival[:2])
         proven, found, best = reach, math.inf, x
         left = search.budget
@@ -350,7 +351,7 @@ def _choose(
     beyond = tried > cuts[:, None] if sign > 0 else tried <= cuts[:, None]
     if region.bounds is not None:
         beyond &= tried <= region.bounds.high if sign > 0 else tried >= region.bounds.low
-    return np.where(beyond, sign * tried, np.inf).min(axis=1, initial=np.inf)
+    return np.asarray(np.where(beyond, sign * tried, np.inf).min(axis=1, initial=np.inf))
 
 
 def _recognise(model: Any, data: Dataset, unscale: bool) -> Prover | None:
