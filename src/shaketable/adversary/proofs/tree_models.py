@@ -78,8 +78,8 @@ def read_trees(model: Any) -> Trees | None:
 
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> trees = read_trees(DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1]))
-    >>> trees.cut[:1], trees.values.tolist()
-    (array([0.5]), [[1.0, 0.0], [0.0, 1.0]])
+    >>> trees.values.tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
     """
     cls = type(model)
     name = f"{cls.__module__.partition('.')[0]}.{cls.__name__}"
