@@ -7,15 +7,16 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from sklearn.decomposition import PCA
-from torch import nn
 
 import shaketable as st
 from shaketable.core.errors import InputError, ModelError
 from shaketable.core.importing import trust_only
 from shaketable.models import Embedding, Preprocess
 from shaketable.models.embedding import as_embedding, load_embedding
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+nn = torch.nn
 
 
 @pytest.fixture
