@@ -191,9 +191,9 @@ def test_accuracies_from_distances_that_were_only_searched_are_not_compared_with
     y = (x.sum(axis=1) > 1).astype(int)
     good = LogisticRegression(C=1e3).fit(x, y)
     poor = LogisticRegression().fit(x, (x[:, 0] > 0.5).astype(int))
-    searched = worst_case(lambda z: good.predict(z), (x, y), None, name="searched")
+    searched = worst_case(good.predict, (x, y), None, name="searched")
     proven = worst_case(poor, (x, y), None, name="proven")
-    again = worst_case(lambda z: poor.predict(z), (x, y), None, name="searched too")
+    again = worst_case(poor.predict, (x, y), None, name="searched too")
     both = [d for a, d in (searched + proven).differences() if not a.proven]
     assert any(d.value.low > 0 for d in both[1:])  # beyond the size where attacks are listed
     assert not any(d.shown for d in both if d.value.value > 0)
