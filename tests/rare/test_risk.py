@@ -250,6 +250,7 @@ def test_results_files_are_merged_with_their_probabilities(tmp_path):
         st.risk(MODEL, data, spec, store=tmp_path / f"{name}.sqlite", **OPTIONS)
     from shaketable.evaluation.merging import merge_stores
 
-    merge_stores([tmp_path / "a.sqlite", tmp_path / "b.sqlite"], tmp_path / "c.sqlite")
+    merged = merge_stores([tmp_path / "a.sqlite", tmp_path / "b.sqlite"], tmp_path / "c.sqlite")
+    assert merged.others == (("rare failures", 2),)
     specs = [record.corruption for record in _read(str(tmp_path / "c.sqlite")).rare]
     assert [float(spec[9:-1]) for spec in specs] == [1, 2]
