@@ -186,6 +186,20 @@ def test_models_that_were_attacked_by_other_means_are_not_compared():
     assert (proven + sure).differences()[0][1].doubt == ""
 
 
+def test_accuracies_from_distances_that_were_only_searched_are_not_compared_with_proven_ones():
+    x = np.random.default_rng(0).random((60, 2))
+    y = (x.sum(axis=1) > 1).astype(int)
+    good = LogisticRegression(C=1e3).fit(x, y)
+    poor = LogisticRegression().fit(x, (x[:, 0] > 0.5).astype(int))
+    searched = worst_case(good.predict, (x, y), None, name="searched")
+    proven = worst_case(poor, (x, y), None, name="proven")
+    again = worst_case(poor.predict, (x, y), None, name="searched too")
+    both = [d for a, d in (searched + proven).differences() if not a.proven]
+    assert any(d.value.low > 0 for d in both[1:])  # beyond the size where attacks are listed
+    assert not any(d.shown for d in both if d.value.value > 0)
+    assert any(d.shown for _, d in (searched + again).differences())
+
+
 def test_models_that_come_fitted_may_join_those_trained_here(capsys):
     data = st.load("iris")
     sure = lambda z: np.array(data.classes)[(z[:, 2] > 2.5) * 1 + (z[:, 2] > 4.9)]  # noqa: E731

@@ -104,7 +104,9 @@ def test_models_start_from_the_same_noise_and_differ_by_their_answers():
     again = st.risk(MODEL, data, "gaussian(0.5)", **{**OPTIONS, "name": "copy"})
     assert found.records.rare[0].value.tolist() == again.records.rare[0].value.tolist()
     both = found + st.risk(other, data, "gaussian(0.5)", **{**OPTIONS, "name": "other"})
-    (difference,) = both.differences
+    ((corruption, difference),) = both.differences
+    assert corruption == both.json()["rare_failure_differences"][0]["corruption"]
+    assert corruption == "gaussian(0.5)"
     gap = both.risks[0].mean.value - both.risks[1].mean.value
     assert difference.value.value == pytest.approx(gap)
 
@@ -248,6 +250,7 @@ def test_results_files_are_merged_with_their_probabilities(tmp_path):
         st.risk(MODEL, data, spec, store=tmp_path / f"{name}.sqlite", **OPTIONS)
     from shaketable.evaluation.merging import merge_stores
 
-    merge_stores([tmp_path / "a.sqlite", tmp_path / "b.sqlite"], tmp_path / "c.sqlite")
+    merged = merge_stores([tmp_path / "a.sqlite", tmp_path / "b.sqlite"], tmp_path / "c.sqlite")
+    assert merged.others == (("rare failures", 2),)
     specs = [record.corruption for record in _read(str(tmp_path / "c.sqlite")).rare]
     assert [float(spec[9:-1]) for spec in specs] == [1, 2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, TypedDict, cast
@@ -298,9 +299,15 @@ class AdversarialAccuracy:
         }
 
 
-def find_doubt(a: AdversarialAccuracy, b: AdversarialAccuracy) -> str:
-    """Why a difference does not show which model is better: one was attacked less hard."""
+def find_doubt(
+    a: AdversarialAccuracy, b: AdversarialAccuracy, trials: Sequence[Sequence[Trial]]
+) -> str:
+    """Why a difference does not show which model is better: one was attacked less hard.
+
+    `trials` are those of both models at any epsilon, which count where there are none at this one.
+    """
     better = max(a, b, key=lambda accuracy: (accuracy.value, bool(accuracy.proven)))
-    specs = [[trial.spec for trial in accuracy.trials] for accuracy in (a, b)]
+    ran = (one.trials or every for one, every in zip((a, b), trials, strict=True))
+    specs = [[trial.spec for trial in each] for each in ran]
     alike = all(first == second for first, second in zip(*specs, strict=False))
     return "" if better.proven or alike else "attacked by other means: not comparable"

@@ -357,6 +357,7 @@ class WorstCase(Displayed):
         differences = []
         for first, second in combinations(self.curves, 2):
             if first.constraint == second.constraint:
+                trials = [[trial for a in curve for trial in a.trials] for curve in (first, second)]
                 for a, b in zip(first, second, strict=True):
                     both = a.remains & b.remains
                     if both.any():
@@ -366,7 +367,7 @@ class WorstCase(Displayed):
                             second.model,
                             intervals.mean_difference(hits, other_hits, 1),
                             "withstands more",
-                            doubt=find_doubt(a, b),
+                            doubt=find_doubt(a, b, trials),
                         )
                         differences.append((a, difference))
         return differences

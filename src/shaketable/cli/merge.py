@@ -36,7 +36,9 @@ def run(args: argparse.Namespace) -> int:
 
     merged = merge_stores(args.stores, args.out)
     shared = f", {merged.shared} of them in more than one file" if merged.shared else ""
-    print_lines(f"{args.out}: {merged.cells} cells of {len(merged.models)} models{shared}")
+    cells = f"{merged.cells} cells of {len(merged.models)} models{shared}"
+    others = [f"{kind}: {number}" for kind, number in merged.others]
+    print_lines(f"{args.out}: {'; '.join([cells, *others])}")
     notes = [
         f"model {before} is called {name} in a later file, and so here"
         for before, name in merged.renamed

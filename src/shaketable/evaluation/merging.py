@@ -30,6 +30,8 @@ class Merged:
     """Names of the models; two that differ may have the same name."""
     renamed: tuple[tuple[str, str], ...]
     """Models that had several names: a name before, and the last one, which they have now."""
+    others: tuple[tuple[str, int], ...]
+    """Results besides cells: their kind and number; only kinds that there are."""
 
 
 def merge_stores(paths: Sequence[str | Path], out: str | Path) -> Merged:
@@ -54,6 +56,8 @@ def merge_stores(paths: Sequence[str | Path], out: str | Path) -> Merged:
     separations = _join(files, "separations", "norm", _describe_separation)
     groupings = _join(files, "groupings", "name", _describe_grouping)
     attacks = _join_attacks(files)
+    rare = {r.key: r for records in files.values() for r in records.rare}
+    certificates = {r.key: r for records in files.values() for r in records.certificates}
     names: dict[str, list[str]] = {}
     for cell in (cell for records in files.values() for cell in records):
         names.setdefault(cell.recipe, []).append(cell.model)
@@ -70,9 +74,8 @@ def merge_stores(paths: Sequence[str | Path], out: str | Path) -> Merged:
         for data in {d.fingerprint: d for records in files.values() for d in records.data}.values():
             store.add_data(data)
         store.add_results(attacks)
-        store.add_results({r.key: r for records in files.values() for r in records.rare}.values())
-        certificates = (r for records in files.values() for r in records.certificates)
-        store.add_results({r.key: r for r in certificates}.values())
+        store.add_results(rare.values())
+        store.add_results(certificates.values())
         for failure in (f for records in files.values() for f in records.failures):
             if failure.key not in cells:
                 store.add_failure(failure)
@@ -92,6 +95,15 @@ def merge_stores(paths: Sequence[str | Path], out: str | Path) -> Merged:
             for given in names.values()
             for name in dict.fromkeys(given)
             if name != given[-1]
+        ),
+        tuple(
+            (kind, number)
+            for kind, number in (
+                ("worst cases", len(attacks)),
+                ("rare failures", len(rare)),
+                ("smoothing", len(certificates)),
+            )
+            if number
         ),
     )
 

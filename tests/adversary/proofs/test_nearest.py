@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -32,6 +33,18 @@ def surround(target, region, sizes, rng, count=2000):
     step *= sizes[:, None, None] * rng.uniform(size=(*step.shape[:2], 1)) ** 0.3
     moved = region.x[:, None] + step
     return moved if region.bounds is None else moved.clip(0, 1)
+
+
+def test_nothing_is_proven_where_columns_are_rounded():
+    rng = np.random.default_rng(0)
+    x, y = pd.DataFrame(rng.normal(size=(20, 2)), columns=["a", "b"]), np.arange(20) % 2
+    for types, proven in (({}, True), ({"a": np.float32}, False)):
+        frame = x.astype(types)
+        model = KNeighborsClassifier(1).fit(frame, y)
+        assert bool(Target.of(model, st.make_dataset(frame, y)).provers) == proven
+    whole = x.assign(a=np.arange(20))
+    model = KNeighborsClassifier(1).fit(whole, y)
+    assert Target.of(model, st.make_dataset(whole, y)).provers
 
 
 @pytest.mark.parametrize("p", [1.0, 1.5, 3.0, math.inf])

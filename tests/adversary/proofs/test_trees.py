@@ -253,6 +253,34 @@ def test_missing_values_stay_missing(kind):
         assert (model.predict(tried) == y[i]).all()
 
 
+def test_bags_of_trees_of_one_feature():
+    x, y = draw(1, 2, d=1)
+    model = BaggingClassifier(DecisionTreeClassifier(max_depth=3), n_estimators=4).fit(x, y)
+    target, found = bracket(model, (x[:9], y[:9]), 2)
+    assert (found.high <= found.low * (1 + 1e-6))[target.right].all()
+
+
+@pytest.mark.parametrize("kind", ["histogram", "lightgbm"])
+def test_columns_of_coarser_numbers(kind):
+    frame, y = make_frame()
+    frame = frame[["age", "weight"]].astype({"age": float})
+    y = np.unique(y, return_inverse=True)[1]
+    frame["weight"] = frame["weight"].astype(np.float32)
+    model = MAKE[kind](0).fit(frame, y)
+    target, found = bracket(model, st.make_dataset(frame, y), np.inf, reach=30.0)
+    trees = read_trees(model)
+    cuts = trees.cut[trees.feature == 1]
+    for i in np.flatnonzero(target.right):
+        for way in (-1, 1):
+            near = way * (cuts - frame["weight"][i])
+            tried = near[(near >= found.low[i] * (1 - 1e-5)) & (near < found.low[i] + 1e-5)]
+            for distance in tried - 3e-6:  # it is rounded over the cut
+                if distance < found.low[i]:
+                    moved = frame.iloc[[i]].copy()
+                    moved["weight"] = np.float32(frame["weight"][i] + way * distance)
+                    assert model.predict(moved)[0] == y[i]
+
+
 def test_a_forest_is_attacked_exactly():
     x, y = draw(0, 2, n=600, d=4)
     model = RandomForestClassifier(5, random_state=0).fit(x[:300], y[:300])

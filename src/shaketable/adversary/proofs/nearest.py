@@ -13,6 +13,7 @@ from shaketable.adversary.attacks.registry import AttackResult, LabelQueries
 from shaketable.adversary.one_nn import FittedOneNN, extract_one_nn
 from shaketable.adversary.proofs.half_spaces import find_least_steps
 from shaketable.adversary.proofs.registry import PROVERS, Prover, confirm_nearest
+from shaketable.adversary.proofs.unfolding import unfold
 from shaketable.adversary.region import Region
 from shaketable.core.norms import pnorm
 from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
@@ -343,7 +344,14 @@ def _recognise(model: Any, data: Dataset, unscale: bool) -> Prover | None:
 def _extract(model: Any, data: Dataset, unscale: bool) -> FittedOneNN | None:
     if data.table is not None or (unscale and data.scaling is not None):
         return None
+    if data.schema is not None and data.schema.is_frame:
+        known, grain = unfold(model, data, unscale), float(np.finfo(data.x.dtype).eps)
+        if known is None or known.grain > max(grain, _COARSE):
+            return None  # columns in coarser numbers round places to the other side
     return extract_one_nn(model, features=data.features)
+
+
+_COARSE = 1e-9  # between whole numbers, which are no coarser than that, and float32
 
 
 PROVERS.add("1nn", _recognise_exact)

@@ -202,7 +202,9 @@ def _place(values: Array, k: int, classes: int) -> FloatArray:
 def _of_sklearn(tree: Any, values: FloatArray, features: Array | None = None) -> _Tree:
     """One tree of scikit-learn, maybe of a choice of the features."""
     nodes = tree.__getstate__()["nodes"]
-    feature = tree.feature if features is None else np.asarray(features)[tree.feature]
+    feature = tree.feature
+    if features is not None:
+        feature = np.asarray(features)[np.maximum(feature, 0)]  # that of a leaf is negative
     left_if_missing = nodes["missing_go_to_left"]
     cut = _round_down(tree.threshold)
     return _Tree(feature, cut, tree.children_left, tree.children_right, left_if_missing, values)

@@ -147,6 +147,8 @@ class _Axes:
         free = np.zeros((len(x), len(column)), bool)
         of_axis: list[list[IntArray]] = [[] for _ in column]
         at = np.empty((len(x), len(column)))  # where rows are
+        # a frame may have columns in coarser numbers than those that move
+        rounds = bool(unfolded.steps) or unfolded.grain > np.finfo(region.dtype).eps
         for j, feature in enumerate(used):
             a, mine, now = axis[j], groups[j], features[:, feature]
             of_axis[a].append(mine)
@@ -156,7 +158,7 @@ class _Axes:
             here, gap = x[:, source[j]], gaps[:, source[j]]
             free[:, a] = ~gap
             same = np.array_equal(now[~gap], here[~gap])
-            if unfolded.steps or not same or abs(scale[j] - 1) > unfolded.grain:
+            if rounds or not same or abs(scale[j] - 1) > unfolded.grain:
                 shift, size = _find_shift(now[~gap], scale[j] * here[~gap])
                 size += float(unfolded.size[feature])
                 around = np.where(np.isfinite(cut[mine]), np.abs(cut[mine]) + size, 0.0)

@@ -82,6 +82,7 @@ class RareRiskJson(TypedDict):
 class RareDifferenceJson(ProbabilityJson):
     """Mean of the first model minus that of the second."""
 
+    corruption: str
     first: str
     second: str
     words: str
@@ -138,8 +139,8 @@ class RareFailures(Displayed):
         return list_risks(self.records.rare)
 
     @cached_property
-    def differences(self) -> list[Difference]:
-        """Differences of the means of models under the same noise."""
+    def differences(self) -> list[tuple[str, Difference]]:
+        """Every noise with the differences of the means of models under it."""
         return compare(self.risks)
 
     @property
@@ -215,13 +216,14 @@ class RareFailures(Displayed):
 
 
 def describe_failures(
-    risks: Sequence[RareRisk], differences: Sequence[Difference]
+    risks: Sequence[RareRisk], differences: Sequence[tuple[str, Difference]]
 ) -> RareFailuresJson:
     """Return probabilities and differences as JSON."""
     return {
         "rare_failures": [_describe(risk) for risk in risks],
         "rare_failure_differences": [
             {
+                "corruption": corruption,
                 "first": d.first,
                 "second": d.second,
                 "words": d.words,
@@ -230,7 +232,7 @@ def describe_failures(
                 "high": d.value.high,
                 "method": d.value.method,
             }
-            for d in differences
+            for corruption, d in differences
         ],
     }
 

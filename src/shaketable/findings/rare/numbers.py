@@ -75,14 +75,19 @@ def list_risks(records: Sequence[RareRecord]) -> list[RareRisk]:
     return [RareRisk(labels[r.model, r.model_id, r.data, r.fingerprint], r) for r in records]
 
 
-def compare(risks: Sequence[RareRisk]) -> list[Difference]:
-    """Return differences of the means of every two models under the same noise.
+def compare(risks: Sequence[RareRisk]) -> list[tuple[str, Difference]]:
+    """Return every noise with the differences of the means of every two models under it.
 
     Their intervals are those of independent estimates. Models start from the same noise, so the
     differences vary less, if anything.
     """
     return [
-        Difference(a.label, b.label, subtract_independent(a.mean, b.mean), "fails less often", True)
+        (
+            a.record.corruption,
+            Difference(
+                a.label, b.label, subtract_independent(a.mean, b.mean), "fails less often", True
+            ),
+        )
         for a, b in combinations(risks, 2)
         if a.label != b.label and get_setting(a) == get_setting(b)
     ]

@@ -22,7 +22,9 @@ _ABOUT = (
 )
 
 
-def make_blocks(risks: Sequence[RareRisk], differences: Sequence[Difference]) -> list[Block]:
+def make_blocks(
+    risks: Sequence[RareRisk], differences: Sequence[tuple[str, Difference]]
+) -> list[Block]:
     """Return means and bounds of all models, differences, and the worst points of each."""
     blocks: list[Block] = [
         Heading("How rare are wrong answers under noise?", "rare", "Rare failures"),
@@ -59,12 +61,16 @@ def make_blocks(risks: Sequence[RareRisk], differences: Sequence[Difference]) ->
             Table(
                 "differences of the means",
                 (
+                    Column("corruption"),
                     Column("first"),
                     Column("second"),
                     Column("difference", "number"),
                     Column("in words"),
                 ),
-                [(d.first, d.second, d.value, d.words) for d in differences],
+                [
+                    (format_spec(corruption), d.first, d.second, d.value, d.words)
+                    for corruption, d in differences
+                ],
                 limit=45,
                 what="differences",
             )
