@@ -63,7 +63,7 @@ class LatentNoise:
     def __call__(self, u: FloatArray) -> FloatArray:
         """Return one draw per row of normal numbers."""
         if self._is_round_ball:
-            return u[:, : self.d] / np.linalg.norm(u, axis=1, keepdims=True)
+            return np.asarray(u[:, : self.d] / np.linalg.norm(u, axis=1, keepdims=True))
         values = u[:, 1:] if self._has_extra else u
         if self.kind == "gaussian":
             return values
