@@ -6,9 +6,9 @@ of the model. Printed: how often the 95 % interval holds the truth, the mean of 
 the truth, the median ratio of the interval's ends, the mean number of answers, and how many times
 as many plain draws give an interval of this ratio.
 
-Result: intervals hold in 96.8 to 99.0 % of 500 repetitions, and at 1e-6 save a factor of 1,700 to
-2,800 (342 in the L2 ball of 20 dimensions); see results/rare_failures.md.
-Hardware: one of two shared cores of an AMD EPYC, 7 minutes.
+Result: intervals hold in 96.8 to 99.4 % of 500 repetitions, and at 1e-6 save a factor of
+1,724 to 2,844; see results/rare_failures.md.
+Hardware: two shared cores of an AMD EPYC, 6 CPU minutes.
 
 With --network: five points of `digits` at which a network fails rarely, beside plain draws.
 
