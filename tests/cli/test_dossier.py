@@ -163,6 +163,16 @@ def test_evidence_that_is_given_is_no_longer_missing(capsys, store):
     check_schema("report", {"schema_version": 1, **result["results"]})
 
 
+def test_rare_failures_are_a_section_with_its_limits_and_topic(capsys, store):
+    argv = ["--data", "iris", "--model", "logistic", "--corruption", "linf(0.1)", "--points", "2"]
+    run_command(capsys, "risk", *argv, "--budget", "5000", "--quiet", "--store", store)
+    result = run_dossier(capsys, store)
+    assert len(result["results"]["rare_failures"]) == 1
+    assert any("rare failures" in limit for limit in result["limits"])
+    topics = {topic["topic"]: topic["sections"] for topic in result["crosswalk"]}
+    assert topics["statistical reliability engineering"] == ["rare", "risk"]
+
+
 def test_the_outcome_of_rerun_must_be_of_this_file(capsys, store):
     _, out, _ = run_command(capsys, "rerun", store, "--json")
     outcome = json.loads(out)

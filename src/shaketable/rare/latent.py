@@ -29,7 +29,9 @@ class LatentNoise:
         |g_i|^p = F_{1/p}^{-1}(2 \Phi(|u_i|) - 1)
 
     with the sign of :math:`u_i` and the distribution function F of Gamma(1/p): the same law as that
-    of `corruptions.pnorm`, by inversion. On the surface there is no radius.
+    of `corruptions.pnorm`, by inversion. On the surface there is no radius. The L2 ball is made of
+    d + 2 numbers, as :math:`u_{1 \dots d} / \lVert u \rVert_2` (Archimedes' hat-box theorem): all
+    directions of u are then alike, and a region behind a plane is a cone.
 
     >>> LatentNoise(np.inf, 2)(np.array([[0.0, 8.0]])).round(12)
     array([[0., 1.]])
@@ -45,17 +47,23 @@ class LatentNoise:
     @property
     def dimensions(self) -> int:
         """How many normal numbers make one draw."""
-        return self.d + self._has_extra
+        return self.d + (2 if self._is_round_ball else self._has_extra)
+
+    @property
+    def _is_round_ball(self) -> bool:
+        return self.p == 2 and self.kind == "ball"
 
     @property
     def _has_extra(self) -> bool:
         """Whether the first number is the radius, or the face of the cube."""
-        return self.kind == ("surface" if math.isinf(self.p) else "ball") and not (
-            math.isinf(self.p) and self.kind == "ball"
-        )
+        if math.isinf(self.p):
+            return self.kind == "surface"
+        return self.kind == "ball" and self.p != 2
 
     def __call__(self, u: FloatArray) -> FloatArray:
         """Return one draw per row of normal numbers."""
+        if self._is_round_ball:
+            return np.asarray(u[:, : self.d] / np.linalg.norm(u, axis=1, keepdims=True))
         values = u[:, 1:] if self._has_extra else u
         if self.kind == "gaussian":
             return values

@@ -66,7 +66,10 @@ class RiskOptions(PrintOptions):
         kept=False,
     )
     budget: int = whole(
-        f"answers of the model per point, about (default: {BUDGET})", BUDGET, group=COMMON
+        "answers of the model per point, about; there is no limit for all points together, so see "
+        f"--dry-run (default: {BUDGET})",
+        BUDGET,
+        group=COMMON,
     )
     precision: float | None = option(
         "stop at a point when half the width of its interval is at most so much of the value, such "

@@ -17,9 +17,10 @@ proposal (preconditioned Crank-Nicolson), accepted if the level is kept.
    and alike, and each product of shares is unbiased (Cérou, Del Moral, Furon & Guyader 2012), so
    that their mean is too, and their spread tells its error, however slowly the kernel mixes.
 3. **Importance sampling** replaces them where it pays: u is drawn around the particles that failed,
-   and weighted. The failed particles of all replicas, which found their ways independently, tell
-   its variance beforehand, so a second region of failures that the proposal does not reach forbids
-   it.
+   and weighted. In many dimensions the proposal has one axis: the direction in which margins fall,
+   that to the mean of the particles, or one between them. The failed particles of all replicas,
+   which found their ways independently, tell its variance beforehand, so a second region of
+   failures that the proposal does not reach forbids it.
 
 Where 5 % of the pilot's first draws fail, plain draws follow. All that is estimated is independent
 of the pilot, which is not counted in.
@@ -404,19 +405,19 @@ class _Proposal:
     """Expected third power of a weight, relative to that of the root of the expected square."""
 
     @classmethod
-    def fit(cls, u: FloatArray, weights: FloatArray, slope: FloatArray, *, axes: bool) -> _Proposal:
-        """Return the proposal around failures: with their principal axes, or one along the slope.
-
-        Without a slope, the axis is that from 0 to their centre.
-        """
-        d = u.shape[1]
+    def fit(cls, u: FloatArray, weights: FloatArray) -> _Proposal:
+        """Return the proposal around failures, with their principal axes."""
+        shape = _Shape.principal(u, weights)
+        wider = 1 + _WIDER * min(1.0, 6 / u.shape[1])  # in many dimensions little is much
         centre = np.average(u, axis=0, weights=weights)
-        if axes:
-            shape = _Shape.principal(u, weights)
-            wider = 1 + _WIDER * min(1.0, 6 / d)  # in many dimensions little is much
-            return cls(centre, replace(shape, spread=math.sqrt(wider) * shape.spread))
-        axis = slope if slope.any() else centre / np.linalg.norm(centre)
-        centre = (centre @ axis) * axis  # elsewhere the mean of few particles is mostly chance
+        return cls(centre, replace(shape, spread=math.sqrt(wider) * shape.spread))
+
+    @classmethod
+    def fit_along(cls, axis: FloatArray, u: FloatArray, weights: FloatArray) -> _Proposal:
+        """Return the proposal around failures, with one axis through 0."""
+        d, axis = len(axis), axis / np.linalg.norm(axis)
+        # elsewhere the mean of few particles is mostly chance
+        centre = np.average(u @ axis, weights=weights) * axis
         of_axis = np.average(((u - centre) @ axis) ** 2, weights=weights)
         total = np.average(((u - centre) ** 2).sum(axis=1), weights=weights)
         rest = min(1.0, math.sqrt(max(total - of_axis, 1e-16) / (d - 1))) if d > 1 else 1.0
@@ -467,8 +468,18 @@ def _aim(normals: _Normals, found: _Found, budget: int) -> Asking[_Proposal | No
         return None
     u, weights = found.failed[half], found.weights[half]
     known = normals.dimensions <= _PRINCIPAL and len(u) > 2 * normals.dimensions
-    best = _Proposal.fit(u, weights, found.slope, axes=known).judge(found, ~half)
-    latest = best
+
+    def fit() -> _Proposal:
+        if known:
+            return _Proposal.fit(u, weights).judge(found, ~half)
+        mean = np.average(u, axis=0, weights=weights)
+        mean /= np.linalg.norm(mean)
+        # a slope is wrong where margins are curved, a mean where particles are few
+        axes = [mean, found.slope, mean + found.slope] if found.slope.any() else [mean]
+        fitted = [_Proposal.fit_along(a, u, weights).judge(found, ~half) for a in axes]
+        return min(fitted, key=lambda proposal: proposal.draws)
+
+    best = latest = fit()
     for _ in range(_ROUNDS):
         left = budget - normals.asked - _SCOUTS
         if best.draws <= left or left < 2 * _SCOUTS or latest.variance > _SCOUTS:
@@ -480,7 +491,7 @@ def _aim(normals: _Normals, found: _Found, budget: int) -> Asking[_Proposal | No
         if effective < _FEWEST:
             break
         known = effective > 4 * normals.dimensions
-        latest = _Proposal.fit(u, weights, found.slope, axes=known).judge(found, ~half)
+        latest = fit()
         best = min(best, latest, key=lambda proposal: proposal.draws)
     return best
 

@@ -358,6 +358,11 @@ def list_limits(groups: RecordGroups, places: Sequence[str]) -> list[str]:
         "eps_min comes from the two closest points of different classes in these data; other data "
         "may hold closer ones",
     ]
+    if "rare" in places:
+        limits.append(
+            "probabilities of rare failures are about the points that were measured, not about new "
+            "ones, and leave out failures that the search did not find"
+        )
     if fitted:
         limits.append(
             "numbers of a model that came fitted are those of this one training; another training "
