@@ -24,7 +24,7 @@ Results: results/attack_sets.md.
 import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.metadata import packages_distributions, version
 from typing import Any
@@ -319,10 +319,8 @@ def run_art(  # noqa: PLR0917  (as in the other comparison)
                 init_size=50,
                 verbose=False,
             )
-        try:
+        with suppress(Stop):
             attack.generate(x[i : i + 1], y=np.eye(int(y.max()) + 1)[y[i : i + 1]])
-        except Stop:
-            pass
         kept[i], asked = not counted.found, asked + counted.asked
     return kept, asked / len(x)
 
@@ -337,8 +335,8 @@ def compare_cells(points: int) -> Iterator[str]:
     sets = {name: build(f"{name}(n={points})") for name in ("bands", "sunset")}
     every = {name: (data.x, data.y, 0.2) for name, data in sets.items()}
     every["made, d = 8"] = (*made, 0.3)
-    for name, (x, y, epsilon) in every.items():
-        x = x.astype(np.float32)
+    for name, (given, y, epsilon) in every.items():
+        x = given.astype(np.float32)
         networks = [train_dense(x, y, seed) for seed in range(3)]
         targets = [Target.of(n, make_dataset(x, y), seed=SEED) for n in networks]
         for p in (2.0, 1.0, np.inf):
@@ -352,7 +350,7 @@ def compare_cells(points: int) -> Iterator[str]:
                 for way in (along_ray, contextmanager(lambda: iter([None]))):
                     with way():
                         found, seconds = measure(
-                            lambda: [  # noqa: C416
+                            lambda: [
                                 search(t, p, epsilon, "genuine-max", attacks)  # noqa: B023
                                 for t in targets  # noqa: B023
                             ]
