@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
 
 from helpers.regions import make_region
 from shaketable.adversary.attacks.random_search import RandomSearch
@@ -12,9 +14,10 @@ from shaketable.adversary.attacks.square import Square, _arrange
 from shaketable.core.errors import InputError
 from shaketable.core.keys import row_keys
 from shaketable.core.norms import pnorm
+from shaketable.data.arrays import make_dataset
 from shaketable.data.bounds import Bounds
 from shaketable.models.answers import Answer
-from shaketable.models.classifier import Classifier
+from shaketable.models.classifier import Classifier, as_classifier
 
 
 def make_keys(n):
@@ -50,6 +53,20 @@ def test_linear_models_fall_where_the_closed_form_says(p, d):
             make_linear(w), make_region(x, epsilon, p=p), rows, y, make_keys(80)
         )
         assert blind.hit.sum() < found.hit.sum()
+
+
+def test_models_without_probabilities_are_climbed_by_their_decision_function():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(80, 40))
+    svm = LinearSVC().fit(x, x @ rng.normal(size=40) > 0)
+    distance = np.abs(svm.decision_function(x)) / np.abs(svm.coef_).sum()
+    epsilon, y = float(np.median(distance)), svm.predict(x)
+    for model in (svm, make_pipeline("passthrough", svm)):
+        classifier = as_classifier(model, make_dataset(x, y))
+        region = make_region(x, epsilon, p=math.inf)
+        found = Square(1000)(classifier, region, np.arange(80), y.astype(int), make_keys(80))
+        assert found.hit[distance < 0.95 * epsilon].all()
+        assert not found.hit[distance > epsilon * (1 + 1e-6)].any()
 
 
 def test_it_spends_its_budget_where_nothing_is_found_and_a_row_depends_on_its_key_alone():

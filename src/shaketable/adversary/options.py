@@ -100,9 +100,8 @@ class AdversaryOptions(PrintOptions):
         rivals="attacks",
     )
     effort: int = option(
-        "how hard to search where no attack is named: 1 is quick, 3 as strong as AutoAttack for "
-        "networks, with up to 1200 queries per point of other models, 5 with 22000; --dry-run "
-        "names the attacks (default: 3)",
+        "how hard to search where no attack is named: 1 is quick, 3 asks models without gradients "
+        "up to 1200 times per point, 5 up to 22000 times; --dry-run names the attacks (default: 3)",
         3,
         read=_parse_effort,
         form=WHOLE,

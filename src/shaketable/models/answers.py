@@ -184,6 +184,56 @@ def _is_known(model: Any, *names: str) -> bool:
     )
 
 
+_RAW = {
+    "LGBMClassifier": {"raw_score": True},
+    "XGBClassifier": {"output_margin": True},
+}
+"""Arguments with which boosters return sums of trees, by the name of their class."""
+
+
+@dataclass(frozen=True, eq=False)
+class RawAnswer(EstimatorAnswer):
+    """The answers of an estimator, with the scores that its probabilities are made of.
+
+    Probabilities are rounded to 0 and 1 where these still differ.
+    """
+
+    def score(self, x: Any) -> Any:
+        """Return labels with their scores, if the estimator gives any."""
+        rows, model = self.arrange(x), self.model
+        if type(model).__name__ in _RAW:
+            scores = model.predict(rows, **_RAW[type(model).__name__])
+        elif hasattr(model, "decision_function"):
+            scores = model.decision_function(rows)
+        else:
+            return ask_for_both(model, rows)
+        scores, classes = np.asarray(scores), np.asarray(model.classes_)
+        if scores.ndim == 1 and len(classes) == 2:
+            scores = np.stack([-scores, scores], axis=1)
+        if scores.ndim != 2 or scores.shape[1] != len(classes):
+            return ask_for_both(model, rows)
+        return Labelled(np.asarray(model.predict(rows)), scores, classes.tolist())
+
+
+def ask_raw(answer: Any) -> Any:
+    """Return what answers with the scores behind probabilities, where a model has them."""
+    if isinstance(answer, ComposedAnswer):
+        return ComposedAnswer(answer.first, ask_raw(answer.answer))
+    if isinstance(answer, EstimatorAnswer):
+        return RawAnswer(answer.model, answer.arrange)
+    return answer
+
+
+def ask_decisions(answer: Any) -> Any:
+    """Return the same with scores of `decision_function` if an estimator has no probabilities."""
+    inner = answer
+    while isinstance(inner, ComposedAnswer):
+        inner = inner.answer
+    model = getattr(inner, "model", None)
+    able = hasattr(model, "decision_function") and hasattr(model, "classes_")
+    return ask_raw(answer) if able and not hasattr(model, "predict_proba") else answer
+
+
 def as_probabilities(scores: Array) -> FloatArray:
     """Return scores as probabilities: rows that are such as they are, of others the softmax.
 

@@ -3,64 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from shaketable.core.types import Array, FloatArray, IntArray
-from shaketable.models.answers import (
-    ComposedAnswer,
-    EstimatorAnswer,
-    Labelled,
-    are_probabilities,
-    ask_for_both,
-)
+from shaketable.models.answers import are_probabilities, ask_raw
 from shaketable.models.classifier import Classifier
 
-_RAW = {
-    "LGBMClassifier": {"raw_score": True},
-    "XGBClassifier": {"output_margin": True},
-}
-"""Arguments with which boosters return sums of trees, by the name of their class."""
-
 _LEAST = 1e-300  # stands for probabilities of 0 in logarithms, and for margins of 0
-
-
-@dataclass(frozen=True, eq=False)
-class RawAnswer(EstimatorAnswer):
-    """The answers of an estimator, with the scores that its probabilities are made of.
-
-    Probabilities are rounded to 0 and 1 where these still differ.
-    """
-
-    def score(self, x: Any) -> Any:
-        """Return labels with their scores, if the estimator gives any."""
-        rows, model = self.arrange(x), self.model
-        if type(model).__name__ in _RAW:
-            scores = model.predict(rows, **_RAW[type(model).__name__])
-        elif hasattr(model, "decision_function"):
-            scores = model.decision_function(rows)
-        else:
-            return ask_for_both(model, rows)
-        scores, classes = np.asarray(scores), np.asarray(model.classes_)
-        if scores.ndim == 1 and len(classes) == 2:
-            scores = np.stack([-scores, scores], axis=1)
-        if scores.ndim != 2 or scores.shape[1] != len(classes):
-            return ask_for_both(model, rows)
-        return Labelled(np.asarray(model.predict(rows)), scores, classes.tolist())
-
-
-def score_raw(classifier: Classifier) -> Classifier:
-    """Return a classifier that gives the scores behind probabilities, where it has them."""
-    return replace(classifier, answer=_unwrap(classifier.answer))
-
-
-def _unwrap(answer: Any) -> Any:
-    if isinstance(answer, ComposedAnswer):
-        return ComposedAnswer(answer.first, _unwrap(answer.answer))
-    if isinstance(answer, EstimatorAnswer):
-        return RawAnswer(answer.model, answer.arrange)
-    return answer
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +27,7 @@ class Margin:
     @classmethod
     def of(cls, classifier: Classifier, x: Array) -> Margin | None:
         """Return the margin of a model, as it scores these points; None if it gives labels only."""
-        classifier = score_raw(classifier)
+        classifier = replace(classifier, answer=ask_raw(classifier.answer))
         scores = classifier.start(x, scored=True)().scores
         if scores is None or not np.isfinite(scores).all():
             return None

@@ -20,7 +20,7 @@ from shaketable.core.registry import Maker, Registry
 from shaketable.core.spec import parse_call
 from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
 from shaketable.evaluation.cells import BATCH_ROWS, BATCH_VALUES
-from shaketable.models.answers import Answer, are_probabilities, get_scorer
+from shaketable.models.answers import Answer, are_probabilities, ask_decisions, get_scorer
 from shaketable.models.classifier import Classifier
 
 
@@ -153,7 +153,7 @@ class _Counted:
     def score(self, x: Array) -> Any:
         """Return what the model answers, with scores if it gives any."""
         self.queries.count += len(x)
-        return get_scorer(self.queries.model.answer)(x)
+        return get_scorer(add_scores(self.queries.model).answer)(x)
 
 
 _LEAST = 1e-300  # probability below which logarithms are cut off
@@ -189,7 +189,12 @@ def gives_scores(model: Classifier, region: Region) -> bool:
     """Whether a model gives scores; it is asked about one point."""
     row = np.zeros(1, np.int64)
     points = region.cast_for_model(row, region.x[row])
-    return replace(model, device=None).start(points, scored=True)().scores is not None
+    return replace(add_scores(model), device=None).start(points, scored=True)().scores is not None
+
+
+def add_scores(model: Classifier) -> Classifier:
+    """Return a model that is scored by its decision function where it has no probabilities."""
+    return model if model.sets is not None else replace(model, answer=ask_decisions(model.answer))
 
 
 def split_rows(rows: IntArray, values: int) -> Iterator[IntArray]:
