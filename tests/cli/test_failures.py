@@ -209,7 +209,7 @@ def test_sigterm_stops_a_command_and_its_workers():
 def test_a_full_disk_with_two_workers_is_one_line():
     code, err = run_in_process(
         *[*MANY_RUNS, "--model", "1nn", "--jobs", "2", "--store", "s.sqlite"],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (120_000, 120_000)),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (160_000, 160_000)),
     )
     assert code == 4
     assert "results file 's.sqlite': d" in err

@@ -113,7 +113,7 @@ def find_least_cube(
     >>> gain, room = np.array([[3.0, 1.0]]), np.full((1, 2), np.inf)
     >>> steps, norms = find_least_cube(gain, room, np.array([5.0]), np.array([1.0, 0.0]))
     >>> steps.round(5), norms.round(5)
-    (array([[1., 2.]]), array([2.]))
+    (array([[2., 2.]]), array([2.]))
     """
     room, stepped = np.where(gain > 0, room, 0.0), grid > 0
     step = np.where(stepped, grid, 1.0)

@@ -104,7 +104,7 @@ class Smoothed(Derived):
     >>> [cell.accuracy for cell in st.evaluate(model, data, "linf(0.1)")]
     [1.0, 1.0]
     >>> model.certify(data).radius.round(2)
-    array([0.28, 0.3 ])
+    array([0.28, 0.32])
     """
 
     model: Any
@@ -319,6 +319,6 @@ def smoothed(
     >>> import shaketable as st
     >>> found = st.smoothed(lambda x: x[:, 0] > 0.5, 0.1).certify(([[0.2], [0.9]], [False, True]))
     >>> found.codes, found.lower.round(3), found.radius.round(2)
-    (array([0, 1]), array([0.998, 0.999]), array([0.28, 0.3 ]))
+    (array([0, 1]), array([0.997, 0.999]), array([0.28, 0.32]))
     """
     return Smoothed(model, sigma, draws, select, confidence, bounds, seed)

@@ -121,9 +121,9 @@ class Certificates(Displayed):
     >>> data = [[0.2], [0.49], [0.9]], [False, False, True]
     >>> found = st.smoothed(lambda x: x[:, 0] > 0.5, 0.1).certify(data, [0, 0.2])
     >>> found.n, found.most_wrong, found.radius.round(2)
-    (3, 0, array([0.28, 0.01, 0.3 ]))
+    (3, 0, array([0.27, 0.01, 0.32]))
     >>> print(found.certified(0.2))
-    0.67 (95 % interval 0.09 to 0.99)
+    0.667 (95 % interval 0.094 to 0.992)
     >>> found.curve([0, 0.2])[1].value == found.certified(0.2).value
     True
     >>> sorted(found.json())[:3], type(found.draw()).__name__

@@ -113,7 +113,7 @@ class RareFailures(Displayed):
     >>> import shaketable as st
     >>> from sklearn.linear_model import LogisticRegression
     >>> data = st.load("iris")
-    >>> model = LogisticRegression().fit(data.x, data.labels)
+    >>> model = LogisticRegression(max_iter=1000).fit(data.x, data.labels)
     >>> found = st.risk(model, data, "gaussian(0.1)", points=5, budget=5000, below=0.5)
     >>> found.outcome, found.exit_code, len(found.differences)
     ('met', 0, 0)
