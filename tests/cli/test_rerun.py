@@ -186,4 +186,4 @@ def test_a_file_without_cells_says_who_writes_them(capsys, own_directory):
     with Store("parts.sqlite") as store:
         store.add_part("attack", b"half of it")
     for argv in (["rerun", "parts.sqlite"], ["report", "parts.sqlite"]):
-        assert "evaluate and study write cells, adversary, risk and sep" in run_failing(capsys, *argv)
+        assert "write cells, adversary, risk and separation do" in run_failing(capsys, *argv)
