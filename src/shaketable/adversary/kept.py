@@ -121,20 +121,7 @@ def _restore_model(curves: list[list[AttackRecord]], data: Dataset | None) -> Wo
 
 def _restore_curve(rows: list[AttackRecord]) -> Curve:
     r = rows[-1]
-    attacked = Attacked(
-        model=r.model,
-        model_id=r.model_id,
-        data=r.data,
-        fingerprint=r.fingerprint,
-        is_table=r.is_table,
-        points=r.points,
-        codes=r.codes,
-        bounds=r.bounds,
-        seed=r.seed,
-        embedding=r.embedding,
-        about_data=r.about_data,
-        about_model=r.about_model,
-    )
+    attacked = Attacked.restore(r, embedding=r.embedding)
     closest = next((r.closest for r in rows if r.closest is not None), None)
     return Curve(attacked, tuple(map(_restore_accuracy, rows)), closest=closest)
 

@@ -24,7 +24,9 @@ from shaketable.data.bounds import Bounds, BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
 from shaketable.data.sampling import Sample
+from shaketable.evaluation.attack_record import AttackRecord
 from shaketable.evaluation.cells import Cell, Origin, make_points, measure_groups
+from shaketable.evaluation.certificate_record import CertificateRecord
 from shaketable.evaluation.noise import Noise, choose_bounds
 from shaketable.evaluation.records import AS_GIVEN, Points
 from shaketable.models.classifier import Classifier, as_classifier
@@ -59,6 +61,24 @@ class Attacked:
     """Embedding in which Voronoi cells are, and what identifies it; empty if there is none."""
     about_data: tuple[str, ...] = ()
     about_model: tuple[str, ...] = ()
+
+    @classmethod
+    def restore(cls, r: AttackRecord | CertificateRecord, *, embedding: str = "") -> Attacked:
+        """Return what a record of a results file holds."""
+        return cls(
+            model=r.model,
+            model_id=r.model_id,
+            data=r.data,
+            fingerprint=r.fingerprint,
+            is_table=r.is_table,
+            points=r.points,
+            codes=r.codes,
+            bounds=r.bounds,
+            seed=r.seed,
+            embedding=embedding,
+            about_data=r.about_data,
+            about_model=r.about_model,
+        )
 
     @property
     def rows(self) -> IntArray:

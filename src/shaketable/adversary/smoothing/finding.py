@@ -52,21 +52,8 @@ def make_record(found: Certificates) -> CertificateRecord:
 
 def restore(r: CertificateRecord) -> Certificates:
     """Return the certificates that a record holds; what attacks found is not kept."""
-    attacked = Attacked(
-        model=r.model,
-        model_id=r.model_id,
-        data=r.data,
-        fingerprint=r.fingerprint,
-        is_table=r.is_table,
-        points=r.points,
-        codes=r.codes,
-        bounds=r.bounds,
-        seed=r.seed,
-        about_data=r.about_data,
-        about_model=r.about_model,
-    )
     return Certificates(
-        attacked,
+        Attacked.restore(r),
         sigma=r.sigma,
         draws=r.draws,
         select=r.votes,
