@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Annotated, TypedDict
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from shaketable.core.errors import UndefinedError
 from shaketable.core.types import FloatArray, IntArray
@@ -229,7 +229,9 @@ class Distances(Displayed):
 def _average(values: FloatArray) -> Estimate:
     """Mean of distances, with Student's interval over points."""
     n, mean = len(values), float(values.mean())
-    wide = float(stats.t.ppf(_Z, n - 1) * values.std(ddof=1) / math.sqrt(n)) if n > 1 else math.inf
+    wide = (
+        float(special.stdtrit(n - 1, _Z) * values.std(ddof=1) / math.sqrt(n)) if n > 1 else math.inf
+    )
     return Estimate(mean, max(0.0, mean - wide), mean + wide, 0.95, "Student t over points")
 
 

@@ -38,7 +38,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import t as student
+from scipy import special
 
 from shaketable.core.types import FloatArray, IntArray
 from shaketable.statistics.estimate import Estimate
@@ -128,7 +128,7 @@ class PointRisks:
             self.sample.astype(float),
             tail,
         )
-        away = np.exp(student.isf(tail, self.sample - 1) * self.error)
+        away = np.exp(-special.stdtrit(self.sample - 1, tail) * self.error)
         indirect = self.method != PLAIN
         top = np.maximum(self.value, self.reach)
         low = np.where(indirect, self.value / away, low)
