@@ -1,0 +1,222 @@
+"""Claims on numbers, declared before they are measured, and whether they hold.
+
+A claim is about one or several numbers. Exact numbers are compared as they are. Of all others, the
+interval decides: a claim holds if it lies within what is claimed, fails if it lies outside, and is
+inconclusive otherwise. Numbers that a claim is about share its error probability of 5 %
+(Bonferroni), so that a claim about 81 numbers is as sure as one about a single number.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal, Protocol, TypeAlias, TypedDict
+
+import numpy as np
+
+from shaketable.reproductions.numbers import Number, mean_over_runs
+from shaketable.statistics.estimate import Estimate
+from shaketable.statistics.independent import subtract_independent
+
+Verdict: TypeAlias = Literal["holds", "fails", "inconclusive"]
+
+EXIT_CODES: Mapping[Verdict, int] = {"holds": 0, "fails": 1, "inconclusive": 3}
+"""Exit codes of a command by its worst verdict."""
+
+_ROUNDING = 1e-9  # of sums of floats, so that a tolerance of half a digit includes its ends
+
+
+class ClaimJson(TypedDict):
+    """A claim and whether it holds."""
+
+    claim: str
+    verdict: Annotated[str, "holds, fails or inconclusive."]
+    why: str
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A claim, and whether it holds."""
+
+    claim: str
+    verdict: Verdict
+    why: str = ""
+
+    def json(self) -> ClaimJson:
+        """Return it for programs."""
+        return {"claim": self.claim, "verdict": self.verdict, "why": self.why}
+
+
+class Claim(Protocol):
+    """What must hold of numbers."""
+
+    @property
+    def text(self) -> str:
+        """The claim in words."""
+
+    def judge(self, numbers: Mapping[str, Number]) -> Judgement:
+        """Say whether it holds of numbers by name."""
+
+
+@dataclass(frozen=True)
+class Close:
+    """Numbers lie within a tolerance of print.
+
+    >>> from shaketable.reproductions.numbers import Printed
+    >>> claim = Close("the ratio is printed rightly", "ratio: *", tolerance=0.05)
+    >>> claim.judge({"ratio: d = 3": Number("d = 3", 1.909, Printed(1.9))}).verdict
+    'holds'
+    """
+
+    text: str
+    numbers: str
+    """Names; ``*`` stands for any text, and ``;`` separates several patterns."""
+    tolerance: float
+    """In the unit of the numbers."""
+    relative: bool = False
+    """Whether the tolerance is a share of the printed number."""
+
+    def judge(self, numbers: Mapping[str, Number]) -> Judgement:
+        """Compare every number with print."""
+        parts: list[_Part] = []
+        for name, number in select(numbers, self.numbers).items():
+            if number.printed is None:
+                continue
+            reach = self.tolerance * (abs(number.printed.value) if self.relative else 1)
+            parts.append(_Part(name, number.difference, -reach, reach, strict=False))
+        return _judge(self.text, parts)
+
+
+@dataclass(frozen=True)
+class Within:
+    """Numbers lie strictly between two limits; a sign is claimed by the limit 0."""
+
+    text: str
+    numbers: str
+    low: float = -math.inf
+    high: float = math.inf
+
+    def judge(self, numbers: Mapping[str, Number]) -> Judgement:
+        """Compare every number with the limits."""
+        chosen = select(numbers, self.numbers).items()
+        parts = [_Part(name, _take(number), self.low, self.high) for name, number in chosen]
+        return _judge(self.text, parts)
+
+
+@dataclass(frozen=True)
+class Order:
+    """Every number is larger than the one before it, by more than a gap."""
+
+    text: str
+    numbers: Sequence[str]
+    """Names, the smallest first."""
+    gap: float = 0.0
+
+    def judge(self, numbers: Mapping[str, Number]) -> Judgement:
+        """Compare every number with the next one; paired where both have the same runs."""
+        lacking = [name for name in self.numbers if name not in numbers]
+        if lacking:
+            return Judgement(self.text, "inconclusive", f"{lacking[0]} was not measured")
+        parts = [
+            _Part(f"{b} above {a}", subtract(numbers[b], numbers[a]), self.gap, math.inf)
+            for a, b in zip(self.numbers, self.numbers[1:], strict=False)
+        ]
+        return _judge(self.text, parts)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A value that must lie between two limits."""
+
+    name: str
+    value: Estimate | float | None
+    """None if nothing is known about its uncertainty."""
+    low: float
+    high: float
+    strict: bool = True
+    """Whether the limits themselves are outside."""
+
+    def decide(self, confidence: float) -> Verdict:
+        """Compare the value, or its interval, with the limits."""
+        if self.value is None:
+            return "inconclusive"
+        low = high = self.value
+        if isinstance(self.value, Estimate):
+            e = self.value.again(confidence=confidence)
+            low, high = e.low, e.high
+        if math.isnan(low) or math.isnan(high):
+            return "inconclusive"
+        if self.strict:
+            inside, outside = self.low < low and high < self.high, (
+                high <= self.low or low >= self.high
+            )
+        else:
+            least, most = self.low - _ROUNDING, self.high + _ROUNDING
+            inside, outside = least <= low and high <= most, high < least or low > most
+        return "holds" if inside else "fails" if outside else "inconclusive"
+
+    def describe(self) -> str:
+        """Name and value."""
+        if self.value is None:
+            return f"{self.name}: one run"
+        if isinstance(self.value, Estimate):
+            e = self.value
+            return f"{self.name}: {e.value:.4g} [{e.low:.4g}, {e.high:.4g}]"
+        return f"{self.name}: {self.value:.4g}"
+
+
+def _judge(text: str, parts: Sequence[_Part]) -> Judgement:
+    """Judge all parts together; the worst decides."""
+    if not parts:
+        return Judgement(text, "inconclusive", "none of its numbers was measured")
+    confidence = 1 - 0.05 / len(parts)
+    verdicts = [part.decide(confidence) for part in parts]
+    for verdict in ("fails", "inconclusive"):
+        found = [part for part, v in zip(parts, verdicts, strict=True) if v == verdict]
+        if found:
+            more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+            return Judgement(text, verdict, f"{found[0].describe()}{more}")  # type: ignore[arg-type]
+    return Judgement(text, "holds", parts[0].describe() if len(parts) == 1 else f"all {len(parts)}")
+
+
+def _take(number: Number) -> Estimate | float | None:
+    """Return the value as its interval decides."""
+    return number.value if number.is_exact else number.estimate
+
+
+def subtract(first: Number, second: Number) -> Estimate | float | None:
+    """Return the first number minus the second: by runs where both have the same number of them."""
+    if first.is_exact and second.is_exact:
+        return first.value - second.value
+    if first.runs and first.runs == second.runs:
+        gaps = np.asarray(first.ours) - np.asarray(second.ours)
+        return mean_over_runs(gaps) if len(gaps) > 1 else None
+    a, b = (
+        Estimate(n.value, n.value, n.value, 0.95, "exact", lambda *_, n=n: (n.value, n.value))
+        if n.is_exact
+        else n.estimate
+        for n in (first, second)
+    )
+    return None if a is None or b is None else subtract_independent(a, b)
+
+
+def select(numbers: Mapping[str, Number], pattern: str) -> dict[str, Number]:
+    """Return the numbers whose names fit; ``*`` stands for any text, ``;`` separates patterns.
+
+    >>> [*select({"a: 1": Number("1", 0.0), "b: 1": Number("1", 0.0)}, "a: *")]
+    ['a: 1']
+    """
+    escaped = (re.escape(each.strip()).replace(r"\*", ".*") for each in pattern.split(";"))
+    fits = re.compile("|".join(escaped)).fullmatch
+    return {name: number for name, number in numbers.items() if fits(name)}
+
+
+def find_worst(judgements: Sequence[Judgement]) -> Verdict:
+    """Return the worst verdict; without any claim, nothing fails."""
+    found = {judgement.verdict for judgement in judgements}
+    for verdict in ("fails", "inconclusive"):
+        if verdict in found:
+            return verdict  # type: ignore[return-value]  # one of the literals
+    return "holds"

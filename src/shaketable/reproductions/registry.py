@@ -1,0 +1,189 @@
+"""The registry of reproductions: what each is, what it needs, what it claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from shaketable.core.checks import unknown_name
+from shaketable.core.errors import InputError, either
+from shaketable.core.registry import Registry
+from shaketable.evaluation.noise import Draws
+from shaketable.evaluation.store import Store
+from shaketable.reproductions.claims import Claim
+from shaketable.reproductions.numbers import NumberTable
+from shaketable.views.blocks import Block
+from shaketable.views.drawing import Chart
+
+FormName: TypeAlias = Literal["fast", "gpu", "full"]
+
+FORMS: tuple[FormName, ...] = ("fast", "gpu", "full")
+"""Forms from the quickest to that of the paper."""
+
+PAPERS = {
+    "mscr": "Siedel et al. (2022), class separation",
+    "pnorm": "Siedel et al. (2024), p-norm corruptions",
+    "genuine": "Proper measure for adversarial robustness (2020)",
+    "twofactor": "Dai & Berleant (2022), two-factor perturbations",
+    "hendrycks": "Hendrycks & Dietterich (2019), common corruptions",
+    "notions": "all of them together",
+}
+"""Papers by the first part of the names, called as in the errata."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What was asked for: a form, data, and how it is carried out."""
+
+    form: FormName = "fast"
+    data: str | None = None
+    norm: str = "inf"
+    draws: Draws = "shared"
+    runs: int | None = None
+    """None: as many as the form has."""
+    seed: int = 0
+    store: Path | None = None
+    """Results file, which keeps what is done."""
+    minutes: float | None = None
+    """No run is begun after so many; None for no limit."""
+    jobs: int | None = None
+    device: str | None = None
+    quiet: bool = True
+
+    @contextmanager
+    def open_store(self) -> Iterator[Store]:
+        """Open the results file, or one in memory."""
+        with Store(self.store) as store:
+            yield store
+
+    def require_data(self, what: str) -> str:
+        """Return the path or name of the data; raise an `InputError` that says which are needed."""
+        if self.data is None:
+            raise InputError(f"the data are not part of this package; give {what} by "
+                             f"{either('--data', 'data=')}")
+        return self.data
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """What was measured: numbers beside print, and what else is shown."""
+
+    tables: Sequence[NumberTable]
+    blocks: Sequence[Block] = ()
+    """Sentences, tables and charts that are shown besides."""
+    figure: Callable[[], Chart] | None = None
+    """Draws the figure of the paper, or what stands for it."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """How it was measured: network, epochs, points, runs."""
+    notes: Sequence[str] = ()
+    unfinished: str = ""
+    """What is not done yet, such as ``3 of 20 runs``; the same call goes on."""
+    claims: Sequence[Claim] | None = None
+    """Claims in place of those of the form, where data or norm are others than print has."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form:
+    """One way to carry out a reproduction, with what must hold of it."""
+
+    about: str
+    """What is done."""
+    takes: str
+    """How long it takes, and on what."""
+    claims: Sequence[Claim]
+    needs: str = ""
+    """Data and hardware that it needs; empty for none."""
+    deviations: Sequence[str] = ()
+    """What differs from the paper, and why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reproduction:
+    """Published numbers, and how they are made again."""
+
+    name: str
+    place: str
+    """Where they stand, such as ``Table 2``."""
+    about: str
+    """One line."""
+    measure: Callable[[Asked], Measured]
+    forms: Mapping[FormName, Form]
+    """The first is the default."""
+    errata: Sequence[str] = ()
+    """Names of errata that touch the numbers; the right numbers are compared."""
+
+    @property
+    def paper(self) -> str:
+        """The paper, as errata call it."""
+        return PAPERS.get(self.name.partition("-")[0], self.name)
+
+    @property
+    def source(self) -> str:
+        """Paper and place."""
+        return f"{self.paper}, {self.place}" if self.place else self.paper
+
+    def choose_form(self, name: str | None) -> FormName:
+        """Return a form by its name, or the default; an `InputError` if there is none."""
+        if name is None:
+            return next(iter(self.forms))
+        for known in self.forms:
+            if known == name:
+                return known
+        raise unknown_name(f"form of {self.name}", name, self.forms)
+
+
+def _admit(name: str, thing: Any) -> Reproduction:
+    if not isinstance(thing, Reproduction):
+        raise InputError(
+            f"reproduction {name!r} must be a shaketable.reproductions.registry.Reproduction, got "
+            f"{type(thing).__name__}"
+        )
+    return thing
+
+
+REPRODUCTIONS: Registry[Reproduction] = Registry(
+    "reproduction",
+    admit=_admit,
+    homes=tuple(
+        f"shaketable.reproductions.{home}"
+        for home in (
+            "planes",
+            "image_studies",
+            "norms",
+            "volumes",
+            "worst_cases",
+            "neighbours",
+            "factors",
+            "severities",
+            "notions",
+        )
+    ),
+)
+"""All reproductions."""
+
+Measure: TypeAlias = Callable[[Asked], Measured]
+
+
+def declare(
+    name: str,
+    *,
+    place: str,
+    about: str,
+    forms: Mapping[FormName, Form],
+    errata: Sequence[str] = (),
+) -> Callable[[Measure], Measure]:
+    """Decorator that declares the function that measures a reproduction."""
+
+    def add(measure: Measure) -> Measure:
+        REPRODUCTIONS.add(
+            name,
+            Reproduction(
+                name=name, place=place, about=about, measure=measure, forms=forms, errata=errata
+            ),
+        )
+        return measure
+
+    return add

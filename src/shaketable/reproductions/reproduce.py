@@ -1,0 +1,157 @@
+"""`reproduce`: make published numbers again."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+from datetime import UTC, datetime
+from pathlib import Path
+from time import perf_counter
+
+from shaketable.core.options import write_settings, write_words
+from shaketable.core.versions import list_installed_versions
+from shaketable.core.writing import make_folder
+from shaketable.evaluation.noise import Draws
+from shaketable.reproductions.options import ReproduceOptions
+from shaketable.reproductions.registry import REPRODUCTIONS, Asked
+from shaketable.reproductions.result import Reproduced
+from shaketable.views.numbers import format_seconds
+
+
+def reproduce(
+    name: str,
+    *,
+    data: str | Path | None = None,
+    form: str | None = None,
+    runs: int | None = None,
+    norm: str | float = "inf",
+    draws: Draws = "shared",
+    seed: int = 0,
+    out: str | Path | None = None,
+    minutes: float | None = None,
+    n_jobs: int | None = None,
+    device: str | None = None,
+    progress: bool = False,
+) -> Reproduced:
+    """Make published numbers again, and say which declared claims hold.
+
+    Every name declares what must hold of its numbers, for every form it has, and what differs from
+    the paper. ``shaketable reproduce`` lists all names with what they need.
+
+    Parameters
+    ----------
+    name
+        Such as ``pnorm-table6``.
+    data
+        The data of the paper where they are not part of this package: a file or folder.
+    form
+        ``"fast"``, ``"gpu"`` or ``"full"``; by default the first that the name has.
+    runs
+        Runs, or groups of runs; by default as many as the form has.
+    norm
+        Norm of the noise, of names that can have several.
+    draws
+        ``"shared"``, as the published study in the plane was made, or ``"independent"``.
+    seed
+        Of all random numbers.
+    out
+        Folder that gets page, JSON and figure, and keeps what is done, so that the same call goes
+        on after an interruption. Without it, nothing is written.
+    minutes
+        Begin no run after so many.
+    n_jobs
+        Number of processes.
+    device
+        Where networks compute.
+    progress
+        Show a bar on stderr.
+
+    Returns
+    -------
+    Reproduced
+        Numbers beside print, claims, deviations.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> found = st.reproduce("twofactor-table2")
+    >>> [claim["verdict"] for claim in found.json()["claims"]][0]
+    'holds'
+    """
+    reproduction = REPRODUCTIONS.get(name)
+    chosen = reproduction.choose_form(form)
+    options = ReproduceOptions(
+        name=name,
+        data=None if data is None else str(data),
+        form=form,
+        runs=runs,
+        norm=str(norm),
+        draws=draws,
+        seed=seed,
+    )
+    store = None
+    if out is not None:
+        make_folder(out, "out")
+        store = Path(out) / f"{name}.sqlite"
+    asked = Asked(
+        form=chosen,
+        data=options.data,
+        norm=options.norm,
+        draws=draws,
+        runs=runs,
+        seed=seed,
+        store=store,
+        minutes=minutes,
+        jobs=n_jobs,
+        device=device,
+        quiet=not progress,
+    )
+    start = perf_counter()
+    with REPRODUCTIONS.guard(name):
+        measured = reproduction.measure(asked)
+    settings = {
+        "Command": write_command(options),
+        **{key: str(value) for key, value in measured.settings.items()},
+        "Seed": str(seed),
+        "Time": format_seconds(perf_counter() - start),
+        "Date": datetime.now(UTC).date().isoformat(),
+        "Machine": describe_machine(),
+        "Versions": ", ".join(f"{n} {v}" for n, v in list_installed_versions().items()),
+    }
+    found = Reproduced(reproduction, chosen, measured, settings)
+    if out is not None:
+        found.write(out)
+    return found
+
+
+def write_command(options: ReproduceOptions) -> str:
+    """Write the command that does the same; files are called by their names alone.
+
+    >>> write_command(ReproduceOptions(name="mscr-table1", data="/tmp/b.npz", seed=1))
+    'shaketable reproduce mscr-table1 --data b.npz --seed 1'
+    """
+    settings = write_settings(options)
+    if options.data is not None:
+        settings["data"] = Path(options.data).name
+    return shlex.join(["shaketable", "reproduce", *write_words(ReproduceOptions, settings)])
+
+
+def describe_machine() -> str:
+    """Return processor, number of cores, and the GPU if torch is loaded and has one."""
+    import os
+    import sys
+
+    parts = [_name_processor(), f"{os.cpu_count()} cores"]
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        parts.append(torch.cuda.get_device_name())
+    return ", ".join(parts)
+
+
+def _name_processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()

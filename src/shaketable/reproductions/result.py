@@ -1,0 +1,336 @@
+"""What a reproduction shows: claims, numbers beside print, deviations; as page, JSON and figure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+from shaketable.core.schemas import NotesJson, add_version
+from shaketable.core.writing import make_folder, write_beside
+from shaketable.findings.errata.errata import ErrataJson, load_errata, show_errata
+from shaketable.reproductions.claims import (
+    EXIT_CODES,
+    ClaimJson,
+    Judgement,
+    Verdict,
+    find_worst,
+)
+from shaketable.reproductions.numbers import Number, NumberTable, NumberTableJson, Numbers
+from shaketable.reproductions.registry import Form, FormName, Measured, Reproduction
+from shaketable.views import page
+from shaketable.views.blocks import (
+    Block,
+    Chart,
+    Column,
+    Entry,
+    Facts,
+    Heading,
+    Sentence,
+    Table,
+    Tone,
+)
+from shaketable.views.terminal import Displayed
+
+_TONES: Mapping[Verdict, Tone] = {"holds": "kept", "fails": "lost", "inconclusive": "open"}
+_FAR = 4.0  # z-score of the fullest colour
+_ABOUT_Z = (
+    "z is how many standard errors ours lies from print: the normal quantile that Student's t "
+    "stands for, with the degrees of freedom of both sides (Welch)."
+)
+
+
+class ReproducedJson(TypedDict):
+    """Published numbers beside those measured here."""
+
+    name: str
+    form: Annotated[str, "fast, gpu or full."]
+    source: Annotated[str, "Paper and place."]
+    about: str
+    verdict: Annotated[str, "The worst of all claims: holds, fails or inconclusive."]
+    unfinished: Annotated[str, "What is not done yet; empty if all is."]
+    claims: list[ClaimJson]
+    tables: list[NumberTableJson]
+    deviations: Annotated[list[str], "What differs from the paper, and why."]
+    errata: ErrataJson
+    settings: Annotated[dict[str, str], "How it was measured, on what, and when."]
+    notes: NotesJson
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduced(Displayed):
+    """Published numbers made again, beside print.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> found = st.reproduce("pnorm-table6")
+    >>> found.verdict, found.exit_code
+    ('holds', 0)
+    """
+
+    reproduction: Reproduction
+    form_name: FormName
+    measured: Measured
+    settings: Mapping[str, str]
+    """How it was measured, on what, and when."""
+
+    @property
+    def form(self) -> Form:
+        """The form that was carried out."""
+        return self.reproduction.forms[self.form_name]
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """All numbers, by the names that claims use."""
+        return Numbers(self.measured.tables)
+
+    @cached_property
+    def judgements(self) -> list[Judgement]:
+        """Every declared claim, and whether it holds."""
+        own = self.measured.claims
+        claims = self.form.claims if own is None else own
+        return [claim.judge(self.numbers.by_name) for claim in claims]
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """The worst verdict of all claims; inconclusive at best while something is not done."""
+        worst = find_worst(self.judgements)
+        return "inconclusive" if worst == "holds" and self.measured.unfinished else worst
+
+    @property
+    def exit_code(self) -> int:
+        """0: all claims hold; 1: one fails; 3: inconclusive."""
+        return EXIT_CODES[self.verdict]
+
+    def blocks(self) -> list[Block]:
+        """Return the section of a page: claims, numbers, figure, deviations, errata, method.
+
+        Returns
+        -------
+        list of Block
+            What all views show.
+
+        Examples
+        --------
+        >>> import shaketable as st
+        >>> len(st.reproduce("pnorm-table6").blocks()) > 4
+        True
+        """
+        blocks: list[Block] = [
+            Sentence(self._summarise(), self.reproduction.name, _TONES[self.verdict], "headline"),
+            Heading(self.reproduction.source, "reproduced", "Claims"),
+            Sentence(f"{self.reproduction.about}: {self.form.about}"),
+            self._tabulate_claims(),
+            *(show_numbers(table) for table in self.measured.tables if table.numbers),
+            *([Sentence(_ABOUT_Z, level="detail")] * self._has_scores),
+            *self.measured.blocks,
+        ]
+        if self.measured.figure is not None:
+            blocks.append(Chart(self.measured.figure, self.reproduction.about))
+        if self.form.deviations:
+            blocks += [Heading("What differs from the paper", "deviations", "Deviations")]
+            blocks += map(Sentence, self.form.deviations)
+        errata = [load_errata()[name] for name in self.reproduction.errata]
+        return [*blocks, *show_errata(errata), *self._show_method()]
+
+    @property
+    def _has_scores(self) -> bool:
+        return any(number.score for _, number in self.numbers)
+
+    def _summarise(self) -> str:
+        """Say in one line how many claims hold."""
+        verdicts = [judgement.verdict for judgement in self.judgements]
+        if not verdicts:
+            return "nothing is claimed of these data; " + (self.measured.unfinished or "measured")
+        held = verdicts.count("holds")
+        parts = [f"{held} of {len(verdicts)} claims hold"]
+        parts += [
+            f"{verdicts.count(v)} {words}"
+            for v, words in (("fails", "failed"), ("inconclusive", "inconclusive"))
+            if v in verdicts
+        ]
+        parts += [self.measured.unfinished] * bool(self.measured.unfinished)
+        return "; ".join(parts)
+
+    def _tabulate_claims(self) -> Table:
+        return Table(
+            "Claims",
+            (Column("claim"), Column("verdict"), Column("number that decides")),
+            [
+                (j.claim, Entry(j.verdict, tone=_TONES[j.verdict]), j.why)
+                for j in self.judgements
+            ],
+            limit=100,
+        )
+
+    def _show_method(self) -> list[Block]:
+        facts = [*self.settings.items()]
+        notes = list(map(Sentence, self.measured.notes))
+        return [Heading("How it was made", "method", "Method"), *notes, Facts(facts, "Settings")]
+
+    def json(self) -> ReproducedJson:
+        """Return claims and numbers for programs.
+
+        Returns
+        -------
+        dict
+            Its keys are described by ``shaketable list schema reproduce``.
+
+        Examples
+        --------
+        >>> import shaketable as st
+        >>> st.reproduce("pnorm-table6").json()["verdict"]
+        'holds'
+        """
+        return {
+            "name": self.reproduction.name,
+            "form": self.form_name,
+            "source": self.reproduction.source,
+            "about": self.reproduction.about,
+            "verdict": self.verdict,
+            "unfinished": self.measured.unfinished,
+            "claims": [judgement.json() for judgement in self.judgements],
+            "tables": [table.json() for table in self.measured.tables],
+            "deviations": [*self.form.deviations],
+            "errata": [*self.reproduction.errata],
+            "settings": dict(self.settings),
+            "notes": [*self.measured.notes],
+        }
+
+    def report(self, path: str | Path) -> Path:
+        """Write one page that needs no other file, ``.html`` or ``.pdf``.
+
+        Parameters
+        ----------
+        path
+            File to write; an existing one is replaced.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import shaketable as st
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     print(st.reproduce("pnorm-table6").report(Path(folder) / "page.html").name)
+        page.html
+        """
+        lead = "Published numbers made again, beside print, and which declared claims hold."
+        blocks = self.blocks()
+        return page.write_blocks(path, blocks, title=self.reproduction.name, lead=lead)
+
+    def write(self, folder: str | Path) -> list[Path]:
+        """Write page, JSON and figure into a folder, named as the reproduction.
+
+        Parameters
+        ----------
+        folder
+            Folder, which is made if there is none.
+
+        Returns
+        -------
+        list of pathlib.Path
+            The files.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import shaketable as st
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     print(*[path.name for path in st.reproduce("pnorm-table6").write(folder)])
+        pnorm-table6.html pnorm-table6.json pnorm-table6.svg
+        """
+        make_folder(folder, "the folder")
+        stem = Path(folder) / self.reproduction.name
+        written = [self.report(stem.with_suffix(".html")), stem.with_suffix(".json")]
+        with write_beside(written[1], "JSON") as beside:
+            text = json.dumps(add_version(self.json()), indent=1)
+            beside.write_text(f"{text}\n", encoding="utf-8")
+        if self.measured.figure is not None:
+            from shaketable.views.drawing import save_chart
+
+            written.append(Path(save_chart(self.measured.figure(), stem.with_suffix(".svg"))))
+        return written
+
+
+def show_numbers(table: NumberTable) -> Table:
+    """Return numbers as a table: a matrix of ours with z, or one row per number."""
+    if table.is_matrix:
+        return _show_matrix(table)
+    rows = [
+        (
+            number.row,
+            table.format(number.value),
+            _format_interval(table, number),
+            _format_printed(table, number),
+            _format_difference(table, number),
+            number.score,
+        )
+        for number in table.numbers
+    ]
+    names = ("ours", "95 % interval", "print", "ours minus print", "z")
+    columns = Column(table.corner), *(Column(name) for name in names)
+    return Table(_name(table), columns, rows, limit=200)
+
+
+def _show_matrix(table: NumberTable) -> Table:
+    columns = list(dict.fromkeys(number.column for number in table.numbers))
+    rows: dict[str, dict[str, Number]] = {}
+    for number in table.numbers:
+        rows.setdefault(number.row, {})[number.column] = number
+    cells = [
+        [row, *(_enter(table, own[c]) if c in own else None for c in columns)]
+        for row, own in rows.items()
+    ]
+    heads = Column(table.corner), *map(Column, columns)
+    has_print = any(number.printed for number in table.numbers)
+    title = _name(table) + (" (ours; z, or print)" if has_print else "")
+    return Table(title, heads, cells, limit=200)
+
+
+def _enter(table: NumberTable, number: Number) -> Entry:
+    note = number.score if number.z is not None else _format_printed(table, number)
+    about = [
+        f"{what} {text}"
+        for what, text in (
+            ("95 % interval", _format_interval(table, number)),
+            ("print", _format_printed(table, number)),
+        )
+        if text
+    ]
+    heat = None if number.z is None else min(abs(number.z) / _FAR, 1.0)
+    return Entry(table.format(number.value), note, heat=heat, about="; ".join(about))
+
+
+def _name(table: NumberTable) -> str:
+    return f"{table.title}, {table.unit}" if table.unit else table.title
+
+
+def _format_interval(table: NumberTable, number: Number) -> str:
+    e = number.estimate
+    return "" if e is None else f"{table.format(e.low)} to {table.format(e.high)}"
+
+
+def _format_printed(table: NumberTable, number: Number) -> str:
+    if number.printed is None:
+        return ""
+    text = table.format(number.printed.value)
+    text += f" ± {table.format(number.printed.half)}" if number.printed.half else ""
+    return f"{text} (as printed: {number.printed.slip})" if number.printed.slip else text
+
+
+def _format_difference(table: NumberTable, number: Number) -> str:
+    gap = number.difference
+    if gap is None:
+        gap = None if number.printed is None else number.value - number.printed.value
+    value: Any = getattr(gap, "value", gap)
+    return "" if value is None else f"{round(value, table.digits) + 0.0:+.{table.digits}f}"
+
+
