@@ -25,6 +25,7 @@ ORDER = (
     "training",
     "metrics",
     "activities",
+    "reproductions",
     "cli",
 )
 """Packages and modules of shaketable; the list in ARCHITECTURE.md has the same order."""

@@ -48,6 +48,7 @@ from shaketable.findings.stopping.numbers import Precision as Precision
 from shaketable.findings.stopping.numbers import forecast as forecast
 from shaketable.models.adapted import adapt as adapt
 from shaketable.rare.risk import risk as risk
+from shaketable.reproductions.reproduce import reproduce as reproduce
 from shaketable.separations.audit import audit as audit
 from shaketable.separations.one_nn import one_nn as one_nn
 from shaketable.separations.separation import separation as separation

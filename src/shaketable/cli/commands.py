@@ -81,6 +81,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Decide": ("check", "compare", "rerun"),
     "Read results": ("report", "dossier", "figure", "export", "merge"),
     "Data": ("corrupt", "list"),
+    "Papers": ("reproduce",),
 }
 """The commands as ``shaketable --help`` shows them."""
 

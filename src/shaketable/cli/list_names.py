@@ -1,8 +1,8 @@
 """``shaketable list``: names of data sets, models and so on, and the schemas of JSON.
 
 Prints what can be named in commands and in Python, each with one line of description, those of
-installed packages included; slips in published papers; or the JSON Schema of what a command prints
-with --json.
+installed packages included; slips in published papers, and their printed tables; or the JSON Schema
+of what a command prints with --json.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ KINDS = (
     "metrics",
     "figures",
     "errata",
+    "published",
     "backends",
     "schema",
 )
@@ -52,8 +53,9 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "name",
         nargs="?",
         metavar="NAME",
-        help="errata: which one to show in full; schema: the command whose JSON is described, such "
-        "as separation or study-dry-run (default: report, which evaluate and study print too)",
+        help="errata, published: which one to show in full; schema: the command whose JSON is "
+        "described, such as separation or study-dry-run (default: report, which evaluate and study "
+        "print too)",
     )
     add_json_flag(parser)
 
@@ -65,6 +67,9 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.kind == "errata":
         _print_errata(args.name, json=args.json)
+        return 0
+    if args.kind == "published":
+        _print_published(args.name, json=args.json)
         return 0
     if args.name is not None:
         raise InputError(f"list {args.kind} takes no name, got {args.name!r}; leave it out")
@@ -129,6 +134,25 @@ def _print_errata(name: str | None, *, json: bool) -> None:
             {f"  {e.id}": f"{e.kind}: {e.place}" for e in errata.values() if e.paper == paper}
         )
     print_lines("shaketable list errata NAME shows one in full.")
+
+
+def _print_published(name: str | None, *, json: bool) -> None:
+    """Print the names of all printed tables; or one of them."""
+    from shaketable.reproductions.published import find_published, list_published
+    from shaketable.views.terminal import print_blocks, print_list
+
+    if name is None:
+        tables = list_published()
+        if json:
+            print_json(tables, versioned=False)
+        else:
+            print_list(tables)
+        return
+    table = find_published(name)
+    if json:
+        print_json([number.json() for number in table], versioned=False)
+    else:
+        print_blocks([table.tabulate()])
 
 
 def _wrap_fact(about: str, text: str) -> list[str]:

@@ -67,9 +67,7 @@ def _list(options: ReproduceOptions) -> int:
     from shaketable.reproductions.listing import list_reproductions, show_reproductions
 
     if given := set(write_settings(options)) - {"json", "format"}:
-        raise InputError(
-            f"--{min(given)} is about one reproduction; name it, such as pnorm-table6"
-        )
+        raise InputError(f"--{min(given)} is about one reproduction; name it, such as pnorm-table6")
     if options.json:
         print_json({"reproductions": list_reproductions()})
     else:

@@ -25,6 +25,8 @@ Verdict: TypeAlias = Literal["holds", "fails", "inconclusive"]
 EXIT_CODES: Mapping[Verdict, int] = {"holds": 0, "fails": 1, "inconclusive": 3}
 """Exit codes of a command by its worst verdict."""
 
+_BAD: tuple[Verdict, ...] = ("fails", "inconclusive")  # the worst first
+
 _ROUNDING = 1e-9  # of sums of floats, so that a tolerance of half a digit includes its ends
 
 
@@ -65,7 +67,7 @@ class Close:
     """Numbers lie within a tolerance of print.
 
     >>> from shaketable.reproductions.numbers import Printed
-    >>> claim = Close("the ratio is printed rightly", "ratio: *", tolerance=0.05)
+    >>> claim = Close("the ratio is as printed", "ratio: *", tolerance=0.05)
     >>> claim.judge({"ratio: d = 3": Number("d = 3", 1.909, Printed(1.9))}).verdict
     'holds'
     """
@@ -73,8 +75,8 @@ class Close:
     text: str
     numbers: str
     """Names; ``*`` stands for any text, and ``;`` separates several patterns."""
-    tolerance: float
-    """In the unit of the numbers."""
+    tolerance: float | None = None
+    """In the unit of the numbers; by default, they must round to what is printed."""
     relative: bool = False
     """Whether the tolerance is a share of the printed number."""
 
@@ -84,7 +86,11 @@ class Close:
         for name, number in select(numbers, self.numbers).items():
             if number.printed is None:
                 continue
-            reach = self.tolerance * (abs(number.printed.value) if self.relative else 1)
+            printed = number.printed
+            if self.tolerance is None:
+                reach = printed.rounding
+            else:
+                reach = self.tolerance * (abs(printed.value) if self.relative else 1)
             parts.append(_Part(name, number.difference, -reach, reach, strict=False))
         return _judge(self.text, parts)
 
@@ -142,16 +148,16 @@ class _Part:
         """Compare the value, or its interval, with the limits."""
         if self.value is None:
             return "inconclusive"
-        low = high = self.value
         if isinstance(self.value, Estimate):
             e = self.value.again(confidence=confidence)
             low, high = e.low, e.high
+        else:
+            low = high = self.value
         if math.isnan(low) or math.isnan(high):
             return "inconclusive"
         if self.strict:
-            inside, outside = self.low < low and high < self.high, (
-                high <= self.low or low >= self.high
-            )
+            inside = self.low < low and high < self.high
+            outside = high <= self.low or low >= self.high
         else:
             least, most = self.low - _ROUNDING, self.high + _ROUNDING
             inside, outside = least <= low and high <= most, high < least or low > most
@@ -173,11 +179,11 @@ def _judge(text: str, parts: Sequence[_Part]) -> Judgement:
         return Judgement(text, "inconclusive", "none of its numbers was measured")
     confidence = 1 - 0.05 / len(parts)
     verdicts = [part.decide(confidence) for part in parts]
-    for verdict in ("fails", "inconclusive"):
+    for verdict in _BAD:
         found = [part for part, v in zip(parts, verdicts, strict=True) if v == verdict]
         if found:
             more = f", and {len(found) - 1} more" if len(found) > 1 else ""
-            return Judgement(text, verdict, f"{found[0].describe()}{more}")  # type: ignore[arg-type]
+            return Judgement(text, verdict, f"{found[0].describe()}{more}")
     return Judgement(text, "holds", parts[0].describe() if len(parts) == 1 else f"all {len(parts)}")
 
 
@@ -216,7 +222,7 @@ def select(numbers: Mapping[str, Number], pattern: str) -> dict[str, Number]:
 def find_worst(judgements: Sequence[Judgement]) -> Verdict:
     """Return the worst verdict; without any claim, nothing fails."""
     found = {judgement.verdict for judgement in judgements}
-    for verdict in ("fails", "inconclusive"):
+    for verdict in _BAD:
         if verdict in found:
-            return verdict  # type: ignore[return-value]  # one of the literals
+            return verdict
     return "holds"

@@ -20,6 +20,8 @@ from shaketable.statistics.standard_intervals import compute_student
 FEWEST = 5
 """Runs below which no z-score is given."""
 
+_LARGE = 1e6  # from which numbers are written with four digits
+
 _NORMAL = 1.96
 """Quantile of the printed 95 % intervals."""
 
@@ -60,6 +62,8 @@ class Printed:
     """As printed, where that is a slip."""
     erratum: str = ""
     """Name of the erratum."""
+    rounding: float = 0.0
+    """Half a unit of its last printed digit."""
 
     @property
     def error(self) -> float:
@@ -88,7 +92,7 @@ def mean_over_runs(values: FloatArray) -> Estimate:
     """Mean of independent values with its interval by Student's t.
 
     >>> print(mean_over_runs(np.array([0.7, 0.8, 0.9])))
-    0.80 (95 % interval 0.55 to 1.05)
+    0.800 (95 % interval 0.552 to 1.048)
     """
 
     def limits(confidence: float, times: float, _: bool) -> tuple[float, float]:
@@ -121,7 +125,7 @@ class Number:
 
     >>> number = Number("rf", np.array([99.5, 99.6, 99.4, 99.5, 99.5]), Printed(99.4, 0.1, 5))
     >>> round(number.value, 2), number.runs, number.score
-    (99.5, 5, '+1.3')
+    (99.5, 5, '+1.4')
     """
 
     row: str
@@ -250,6 +254,8 @@ class NumberTable:
         >>> NumberTable("a", "A", [], digits=3).format(0.5)
         '0.500'
         """
+        if abs(value) >= _LARGE:
+            return f"{value:.4g}"
         return f"{round(value, self.digits) + 0.0:.{self.digits}f}"
 
     def json(self) -> NumberTableJson:

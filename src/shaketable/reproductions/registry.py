@@ -62,8 +62,9 @@ class Asked:
     def require_data(self, what: str) -> str:
         """Return the path or name of the data; raise an `InputError` that says which are needed."""
         if self.data is None:
-            raise InputError(f"the data are not part of this package; give {what} by "
-                             f"{either('--data', 'data=')}")
+            raise InputError(
+                f"the data are not part of this package; give {what} by {either('--data', 'data=')}"
+            )
         return self.data
 
 

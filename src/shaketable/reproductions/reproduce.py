@@ -74,7 +74,7 @@ def reproduce(
     Examples
     --------
     >>> import shaketable as st
-    >>> found = st.reproduce("twofactor-table2")
+    >>> found = st.reproduce("pnorm-table6")
     >>> [claim["verdict"] for claim in found.json()["claims"]][0]
     'holds'
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ from shaketable.reproductions.claims import (
     Verdict,
     find_worst,
 )
-from shaketable.reproductions.numbers import Number, NumberTable, NumberTableJson, Numbers
+from shaketable.reproductions.numbers import Number, Numbers, NumberTable, NumberTableJson
 from shaketable.reproductions.registry import Form, FormName, Measured, Reproduction
 from shaketable.views import page
 from shaketable.views.blocks import (
@@ -35,7 +35,7 @@ from shaketable.views.blocks import (
 )
 from shaketable.views.terminal import Displayed
 
-_TONES: Mapping[Verdict, Tone] = {"holds": "kept", "fails": "lost", "inconclusive": "open"}
+TONES: Mapping[str, Tone] = {"holds": "kept", "fails": "lost", "inconclusive": "open"}
 _FAR = 4.0  # z-score of the fullest colour
 _ABOUT_Z = (
     "z is how many standard errors ours lies from print: the normal quantile that Student's t "
@@ -121,7 +121,7 @@ class Reproduced(Displayed):
         True
         """
         blocks: list[Block] = [
-            Sentence(self._summarise(), self.reproduction.name, _TONES[self.verdict], "headline"),
+            Sentence(self._summarise(), self.reproduction.name, TONES[self.verdict], "headline"),
             Heading(self.reproduction.source, "reproduced", "Claims"),
             Sentence(f"{self.reproduction.about}: {self.form.about}"),
             self._tabulate_claims(),
@@ -160,10 +160,7 @@ class Reproduced(Displayed):
         return Table(
             "Claims",
             (Column("claim"), Column("verdict"), Column("number that decides")),
-            [
-                (j.claim, Entry(j.verdict, tone=_TONES[j.verdict]), j.why)
-                for j in self.judgements
-            ],
+            [(j.claim, Entry(j.verdict, tone=TONES[j.verdict]), j.why) for j in self.judgements],
             limit=100,
         )
 
@@ -332,5 +329,3 @@ def _format_difference(table: NumberTable, number: Number) -> str:
         gap = None if number.printed is None else number.value - number.printed.value
     value: Any = getattr(gap, "value", gap)
     return "" if value is None else f"{round(value, table.digits) + 0.0:+.{table.digits}f}"
-
-

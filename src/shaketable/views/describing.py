@@ -34,12 +34,13 @@ def describe(spec: Mapping[str, Any], about: str = "") -> str:
     >>> describe(spec | {"datasets": {"d": rows}})
     'Accuracy. accuracy, %: rf 80 to 91.25.'
     """
-    about = about or _join_title(spec.get("title", ""))
+    about = about or join_title(spec.get("title", ""))
     parts = [text for text in (about, _describe_numbers(spec)) if text]
     return " ".join(f"{part.rstrip('.')}." for part in parts)
 
 
-def _join_title(title: Any) -> str:
+def join_title(title: Any) -> str:
+    """Return the title of a chart as one line."""
     text = title.get("text", "") if isinstance(title, Mapping) else title
     return text if isinstance(text, str) else " ".join(text)
 

@@ -33,7 +33,7 @@ from shaketable.views.blocks import (
     number_places,
     split_cell,
 )
-from shaketable.views.describing import describe
+from shaketable.views.describing import describe, join_title
 from shaketable.views.text import make_all_visible
 
 
@@ -222,8 +222,10 @@ def _make_figures(block: Chart) -> Iterator[Figure]:
             yield Figure("", spec["title"], block.caption, content, 0)
         return
     spec = _to_spec(charts)
-    for panel in spec.get("vconcat", [spec]):
-        name = spec["title"] if panel is spec else f"{spec['title']}: {panel['title']}"
+    title = join_title(spec["title"])
+    for panel in spec.get("vconcat") or spec.get("concat") or [spec]:
+        own = "" if panel is spec else join_title(panel.get("title", ""))
+        name = f"{title}: {own}" if own else title
         content = _make_panel(panel, name, spec["datasets"], own_size=block.own_size)
         yield Figure("", name, block.caption, content, block.min_width, block.own_size)
 
@@ -243,7 +245,7 @@ def _make_panel(
 ) -> dict[str, Any]:
     """Panel of a chart without what the page has of its own, with the data that it names."""
     left_out = {"$schema", "config", "title", "datasets"} | (set() if own_size else {"width"})
-    named = str([panel.get("data"), panel["layer"]])
+    named = str({key: value for key, value in panel.items() if key != "datasets"})
     spec = (
         {"width": "container"}
         | {key: value for key, value in panel.items() if key not in left_out}

@@ -1,0 +1,1 @@
+"""Networks on images: noise in training and in tests."""

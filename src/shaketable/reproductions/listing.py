@@ -1,0 +1,129 @@
+"""What can be reproduced: names, what each needs, and what was last measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Annotated, Any, TypeAlias, TypedDict
+
+from shaketable.reproductions.registry import REPRODUCTIONS, FormName, Reproduction
+from shaketable.reproductions.result import TONES, ReproducedJson
+from shaketable.views.blocks import Block, Column, Entry, Sentence, Table
+
+_HINT = (
+    "`shaketable reproduce NAME` makes one again: its first form, or that of --form. What was last "
+    "measured came from the command that its page names."
+)
+
+
+class FormJson(TypedDict):
+    """One way to carry out a reproduction."""
+
+    about: str
+    takes: Annotated[str, "Time, and on what."]
+    needs: Annotated[str, "Data and hardware; empty for none."]
+    claims: Annotated[list[str], "What must hold."]
+    deviations: list[str]
+    measured: Annotated[MeasuredJson | None, "What was last measured; null if nothing was."]
+
+
+class MeasuredJson(TypedDict):
+    """The last measurement."""
+
+    verdict: str
+    claims: Annotated[str, "How many hold."]
+    date: str
+    machine: str
+    time: str
+
+
+class ReproductionJson(TypedDict):
+    """What can be reproduced."""
+
+    source: Annotated[str, "Paper and place."]
+    about: str
+    errata: list[str]
+    forms: Annotated[dict[str, FormJson], "By name; the first is the default."]
+
+
+class ListingJson(TypedDict):
+    """All names that can be reproduced."""
+
+    reproductions: dict[str, ReproductionJson]
+
+
+ReproduceJson: TypeAlias = "ReproducedJson | ListingJson"
+
+
+@cache
+def load_measured() -> Mapping[tuple[str, str], Mapping[str, Any]]:
+    """Return the JSON of what was last measured, by name and form."""
+    folder = files("shaketable.reproductions").joinpath("measured")
+    texts = [f.read_text(encoding="utf-8") for f in folder.iterdir() if f.name[-5:] == ".json"]
+    found = map(json.loads, texts)
+    return {(each["name"], each["form"]): each for each in found}
+
+
+def list_reproductions() -> dict[str, ReproductionJson]:
+    """Return all names with what they need, for programs."""
+    return {
+        name: {
+            "source": each.source,
+            "about": each.about,
+            "errata": [*each.errata],
+            "forms": {form: _describe_form(each, form) for form in each.forms},
+        }
+        for name, each in REPRODUCTIONS.items()
+    }
+
+
+def _describe_form(reproduction: Reproduction, name: FormName) -> FormJson:
+    form = reproduction.forms[name]
+    found = load_measured().get((reproduction.name, name))
+    return {
+        "about": form.about,
+        "takes": form.takes,
+        "needs": form.needs,
+        "claims": [claim.text for claim in form.claims],
+        "deviations": [*form.deviations],
+        "measured": None if found is None else _summarise(found),
+    }
+
+
+def _summarise(found: Mapping[str, Any]) -> MeasuredJson:
+    verdicts = [claim["verdict"] for claim in found["claims"]]
+    settings = found["settings"]
+    return {
+        "verdict": found["verdict"],
+        "claims": f"{verdicts.count('holds')} of {len(verdicts)} hold",
+        "date": settings["Date"],
+        "machine": settings["Machine"],
+        "time": settings["Time"],
+    }
+
+
+def show_reproductions() -> list[Block]:
+    """Return the table of all names and forms."""
+    rows = []
+    for name, each in list_reproductions().items():
+        for i, (form_name, form) in enumerate(each["forms"].items()):
+            last = form["measured"]
+            measured: Entry | str = "not yet"
+            if last is not None:
+                note = f"{last['claims']}, {last['time']}, {last['date']}"
+                measured = Entry(last["verdict"], note, tone=TONES[last["verdict"]])
+            rows.append(
+                (
+                    "" if i else name,
+                    "" if i else each["source"],
+                    form_name,
+                    form["needs"] or "nothing",
+                    form["takes"],
+                    measured,
+                )
+            )
+    names = ("name", "numbers", "form", "needs", "takes", "last measured")
+    columns = tuple(map(Column, names))
+    return [Table("What can be reproduced", columns, rows, limit=len(rows)), Sentence(_HINT)]

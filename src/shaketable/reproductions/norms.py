@@ -1,0 +1,1 @@
+"""Imperceptible noise of every norm (Fig. 2)."""

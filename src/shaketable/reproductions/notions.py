@@ -1,0 +1,1 @@
+"""Notions of robustness together: the same models on the same data under all of them."""

@@ -1,0 +1,1 @@
+"""Data in the plane: separation, training noise against test noise, and what follows from both."""

@@ -1,0 +1,1 @@
+"""The 19 common corruptions against stored output of an independent implementation."""

@@ -1,0 +1,1 @@
+"""The worst case: standard and genuine adversarial accuracy of closed-form examples."""
