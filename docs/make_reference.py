@@ -95,6 +95,11 @@ LINKS: Mapping[str, Mapping[str, str]] = {
         "kinds of data": "reference/data",
     },
     "list": {"JSON": "reference/json", "how to add names": "howto/own-plugin"},
+    "reproduce": {
+        "what was last measured": "reproductions/index",
+        "errata": "errata/index",
+        "how to go on after an interruption": "howto/resume",
+    },
 }
 """Pages to read beside that of a command."""
 
@@ -113,6 +118,11 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "0": "it agrees",
         "1": "it does not agree",
         "2": "the data or a model are gone, or others than then",
+    },
+    "reproduce": {
+        "0": "all declared claims hold",
+        "1": "a claim fails",
+        "3": "no claim fails, but one is inconclusive, or not all runs are done",
     },
 }
 

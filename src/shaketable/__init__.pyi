@@ -5,6 +5,7 @@ from shaketable import evaluation as evaluation
 from shaketable import findings as findings
 from shaketable import metrics as metrics
 from shaketable import models as models
+from shaketable import reproductions as reproductions
 from shaketable import separations as separations
 from shaketable import statistics as statistics
 from shaketable import training as training

@@ -8,3 +8,7 @@ what differs from the paper and why. `claims` judges them, `result` shows the ou
 To add one, copy a function of `volumes.py` and name its module in `registry`. Printed tables are
 files of ``published/``, as printed, with what is right where the print has a slip.
 """
+
+from shaketable.core.lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

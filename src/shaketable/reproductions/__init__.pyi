@@ -1,0 +1,1 @@
+from shaketable.reproductions.result import Reproduced as Reproduced
