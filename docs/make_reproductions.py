@@ -58,7 +58,7 @@ with the code of Siedel et al. (2022), CIFAR-10 and MNIST are public.
 def make_pages() -> dict[str, str]:
     """Make all pages, by the names of their files."""
     groups: dict[str, list[Reproduction]] = {paper: [] for paper in PAPERS}
-    for _, each in REPRODUCTIONS.items():
+    for each in REPRODUCTIONS.values():
         groups[each.name.partition("-")[0]].append(each)
     groups = {paper: found for paper, found in groups.items() if found}
     pages = {f"{paper}.md": _make_page(paper, found) for paper, found in groups.items()}
@@ -105,7 +105,10 @@ def _make_page(paper: str, found: list[Reproduction]) -> str:
     for each in found:
         lines += ["", f"## {each.name}", "", *_fill(_end(_capitalise(each.about)))]
         if each.errata:
-            links = (f"[{name}](../errata/{name.partition('-')[0]}.md#{name})" for name in each.errata)
+            links = (
+                f"[{erratum}](../errata/{erratum.partition('-')[0]}.md#{erratum})"
+                for erratum in each.errata
+            )
             lines += ["", *_fill(f"{each.place}. Errata: {', '.join(links)}.")]
         elif each.place:
             lines += ["", f"{each.place}."]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -38,6 +38,7 @@ PAPERS = {
 class Asked:
     """What was asked for: a form, data, and how it is carried out."""
 
+    name: str = ""
     form: FormName = "fast"
     data: str | None = None
     norm: str = "inf"
@@ -45,13 +46,22 @@ class Asked:
     runs: int | None = None
     """None: as many as the form has."""
     seed: int = 0
-    store: Path | None = None
-    """Results file, which keeps what is done."""
+    folder: Path | None = None
+    """Where results files are, which keep what is done; None for none."""
     minutes: float | None = None
     """No run is begun after so many; None for no limit."""
     jobs: int | None = None
     device: str | None = None
     quiet: bool = True
+
+    @property
+    def store(self) -> Path | None:
+        """Path of the results file."""
+        return None if self.folder is None else self.folder / f"{self.name}.sqlite"
+
+    def share(self, study: str) -> Asked:
+        """Return the same with the results file of a study that several names take part in."""
+        return replace(self, name=study)
 
     @contextmanager
     def open_store(self) -> Iterator[Store]:
@@ -149,12 +159,13 @@ REPRODUCTIONS: Registry[Reproduction] = Registry(
     "reproduction",
     admit=_admit,
     homes=tuple(
-        f"shaketable.reproductions.{home}"
+        f"shaketable.reproductions.papers.{home}"
         for home in (
             "planes",
-            "image_studies",
-            "norms",
-            "volumes",
+            "separation_images",
+            "regimes",
+            "gallery",
+            "balls",
             "worst_cases",
             "neighbours",
             "factors",

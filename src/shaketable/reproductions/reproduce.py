@@ -89,18 +89,17 @@ def reproduce(
         draws=draws,
         seed=seed,
     )
-    store = None
     if out is not None:
         make_folder(out, "out")
-        store = Path(out) / f"{name}.sqlite"
     asked = Asked(
+        name=name,
         form=chosen,
         data=options.data,
         norm=options.norm,
         draws=draws,
         runs=runs,
         seed=seed,
-        store=store,
+        folder=None if out is None else Path(out),
         minutes=minutes,
         jobs=n_jobs,
         device=device,

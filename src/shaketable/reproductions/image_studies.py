@@ -1,1 +1,0 @@
-"""Networks on images: noise in training and in tests."""

@@ -1,1 +1,0 @@
-"""Imperceptible noise of every norm (Fig. 2)."""

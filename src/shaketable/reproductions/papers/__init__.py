@@ -1,0 +1,1 @@
+"""What is reproduced: one module per subject, which declares its names, forms and claims."""

@@ -1,0 +1,1 @@
+"""Imperceptible noise of every norm on one image (Fig. 2)."""
