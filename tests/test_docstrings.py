@@ -56,7 +56,8 @@ def is_result(cls):
 RESULTS = {
     "AdversarialAccuracy", "Assessment", "Audit", "Certificates", "Check", "Correlation",
     "Corruption", "Dataset", "Distances", "Effects", "Forecast", "Hardening", "OneNN", "Overlap",
-    "Record", "Records", "Reproduced", "Rerun", "Results", "Separation", "Trained", "VolumeFactor", "WorstCase",
+    "Record", "Records", "Reproduced", "Rerun", "Results", "Separation", "Trained",
+    "VolumeFactor", "WorstCase",
 }  # fmt: skip
 
 PUBLIC = {value: name for name, value in list_public(shaketable, "st")}
