@@ -59,7 +59,16 @@ def main() -> None:
     print("|---|---|---|")
     for words in list_commands(args):
         start = time.perf_counter()
-        command = [sys.executable, "-m", "shaketable", "reproduce", *words, "-o", args.out, "--quiet"]
+        command = [
+            sys.executable,
+            "-m",
+            "shaketable",
+            "reproduce",
+            *words,
+            "-o",
+            args.out,
+            "--quiet",
+        ]
         done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
         seconds = time.perf_counter() - start
         print(f"| {' '.join(words[:3])} | {done.returncode} | {seconds:.1f} |", flush=True)
