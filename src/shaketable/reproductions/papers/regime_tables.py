@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shaketable.findings.suite_results import SuiteResult
     from shaketable.statistics.estimate import Estimate
 
-RELEASED = {"RA": "randaugment", "AM": "augmix"}
+RELEASED = {"RA": "tv-randaugment", "AM": "tv-augmix"}
 """RandAugment and AugMix as the authors released them."""
 
 _SHORT = {**RELEASED, "MU": "mixup", "TA": "trivialaugment", "Standard": "clean"}
