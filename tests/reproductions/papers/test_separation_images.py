@@ -182,3 +182,29 @@ def test_other_images_have_no_claims_but_those_on_print(ask, monkeypatch):
     found = module.measure_optima(replace(ask("none"), folder=None))
     assert all("print" in claim.text for claim in found.claims)
     assert all(n.printed is None for table in found.tables for n in table.numbers)
+
+
+def test_killed_training_goes_on_from_its_last_step(ask, monkeypatch):
+    from shaketable.training.loop import Checkpoint, Trainer
+
+    steps, take = [], Trainer._take_step
+
+    def count(trainer, *given):
+        if len(steps) == 3:
+            steps.append(0)
+            raise KeyboardInterrupt
+        steps.append(1)
+        take(trainer, *given)
+
+    monkeypatch.setattr(Trainer, "_take_step", count)
+    monkeypatch.setattr(Checkpoint, "save_if_due", Checkpoint.save)
+    monkeypatch.setattr(module, "PLANS", {"fast": replace(TINY_PLAN, epochs=2)})
+    ask("killed").folder.mkdir()
+    with pytest.raises(KeyboardInterrupt):
+        module.measure_optima(ask("killed"))
+    found = module.measure_optima(ask("killed"))
+    killed = sum(steps)
+    steps += [0] * 10
+    whole = module.measure_optima(replace(ask("killed"), folder=None))
+    assert sum(steps) == 2 * killed
+    assert [t.json() for t in whole.tables] == [t.json() for t in found.tables]
