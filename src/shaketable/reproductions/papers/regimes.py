@@ -135,19 +135,19 @@ def carry_out(
     whole: Dataset,
     plans: Sequence[TrainingPlan],
     regimes: Sequence[str],
-    name: str,
+    study: str,
 ) -> tuple[Study | None, str, dict[str, Any]]:
     """Train networks with regimes and evaluate them under the three suites of the paper."""
-    import shaketable as st
+    from shaketable.corruptions.suites.suite import suite
 
     data, runs = plans[0].take_images(whole), plans[0].count_runs(asked)
     networks = [plan.make_network(asked) for plan in plans]
     named = [networks[0].name_noise(spell(regime), data, data.bounds) for regime in regimes]
     trained = dict(zip(regimes, named, strict=True))
     tiny = "tiny" if data.shape[0] == 64 else "cifar"
-    suites = [st.suite(suite) for suite in ("common-19", f"pnorm-{tiny}", f"ice-{tiny}")]
+    suites = [suite(name) for name in ("common-19", f"pnorm-{tiny}", f"ice-{tiny}")]
     records, left = run_pieces(
-        asked.share(name),
+        asked.share(study),
         networks,
         data,
         runs=runs,
