@@ -20,7 +20,7 @@ TWO = ["SP0.1GA0.1", "GA0.1SP0.1", "SP0.1RL30", "SP0.1RR30"]
 def records():
     """A quick model in place of networks."""
     train, tests = suite("two-factor-train").names, suite("two-factor")
-    return st.study("shapes(n=30)", "1nn", train=train, corruptions=tests, runs=2, n_jobs=1)
+    return st.study("shapes(n=50)", "1nn", train=train, corruptions=tests, runs=2, n_jobs=1)
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_claims_on_images_are_judged(reproduced, tmp_path):
     np.savez(tmp_path / "cifar10.npz", **parts)
     found = reproduced(data=tmp_path / "cifar10.npz")
     ours = [j for j in found.judgements if j.claim.startswith("ours")]
-    assert len(ours) == 5
+    assert len(ours) == 3
     assert all(j.verdict in ("holds", "fails", "inconclusive") for j in ours)
     assert all(j.why != "none of its numbers was measured" for j in ours)
 
