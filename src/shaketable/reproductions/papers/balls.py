@@ -181,8 +181,8 @@ def measure_samples(asked: Asked) -> Measured:
                 ),
             ],
             deviations=[
-                "The text names four of the six first norms: L0, L0.5, L1 and L-inf. L5 and L50 are "
-                "our guess at the others.",
+                "The text names four of the six first norms: L0, L0.5, L1 and L-inf. L5 and L50 "
+                "are our guess at the others.",
                 "The paper has no numbers for the figure. Sizes are compared with closed forms of "
                 "their limits for many dimensions, which hold up to about 1 %.",
                 "The paper's L0 noise turns values black or white. Here the image below it is "
@@ -248,7 +248,7 @@ def measure_overlaps(asked: Asked) -> Measured:
 
 
 def _expect_inside(p: float, d: int) -> float:
-    r"""Size at which the mean square of a uniform point of the p-ball is that of the L2 ball's edge.
+    r"""Size at which uniform points of the p-ball have the mean square of the L2 ball's edge.
 
     :math:`|x_i|^p` has a beta law, so
     :math:`E\,x_i^2 = \frac{\Gamma(3/p)\,\Gamma(d/p + 1)}{\Gamma(1/p)\,\Gamma((d + 2)/p + 1)}`.
