@@ -46,6 +46,7 @@ class NumberTableJson(TypedDict):
 
     title: str
     unit: str
+    against: Annotated[str, "What ``printed`` is: print, or a law where a paper only draws."]
     numbers: list[NumberJson]
 
 
@@ -234,6 +235,8 @@ class NumberTable:
     digits: int = 2
     corner: str = ""
     """Heading of the first column."""
+    against: str = "print"
+    """What numbers are compared with: print, or for what a paper only draws, such as its law."""
 
     @cached_property
     def by_name(self) -> Mapping[str, Number]:
@@ -261,7 +264,12 @@ class NumberTable:
     def json(self) -> NumberTableJson:
         """Return it for programs."""
         numbers = [number.json() for number in self.numbers]
-        return {"title": self.title, "unit": self.unit, "numbers": numbers}
+        return {
+            "title": self.title,
+            "unit": self.unit,
+            "against": self.against,
+            "numbers": numbers,
+        }
 
 
 @dataclass(frozen=True, eq=False)
