@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from time import monotonic
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import stats
@@ -40,6 +41,9 @@ from shaketable.statistics.difference import judge_together
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.blocks import Sentence
 from shaketable.views.progress import count_steps
+
+if TYPE_CHECKING:
+    from shaketable.views.drawing import Chart
 
 BUDGET = Budget()
 _ROUNDING = 1e-9  # of differences of shares
@@ -335,9 +339,9 @@ class Dozen:
         first, second = (NOTIONS[key].name for key in pair)
         return f"{first} and {second}, {format_correlation(self.order[pair])}"
 
-    def draw(self):  # type: ignore[no-untyped-def]  # charts are slow to load
+    def draw(self) -> Chart:
         """Draw the places of all models by every notion."""
-        from shaketable.reproductions.papers.rank_chart import draw_ranks
+        from shaketable.reproductions.papers.rank_chart import draw_ranks  # slow to load
 
         families = {name: maker.family for name, maker in list_makers().items()}
         places = {
