@@ -54,6 +54,7 @@ class ReproducedJson(TypedDict):
     unfinished: Annotated[str, "What is not done yet; empty if all is."]
     claims: list[ClaimJson]
     tables: list[NumberTableJson]
+    sentences: Annotated[list[str], "What the numbers say."]
     deviations: Annotated[list[str], "What differs from the paper, and why."]
     errata: ErrataJson
     settings: Annotated[dict[str, str], "How it was measured, on what, and when."]
@@ -192,6 +193,7 @@ class Reproduced(Displayed):
             "unfinished": self.measured.unfinished,
             "claims": [judgement.json() for judgement in self.judgements],
             "tables": [table.json() for table in self.measured.tables],
+            "sentences": [each.text for each in self.measured.blocks if isinstance(each, Sentence)],
             "deviations": [*self.form.deviations],
             "errata": [*self.reproduction.errata],
             "settings": dict(self.settings),
@@ -293,7 +295,7 @@ def _show_matrix(table: NumberTable) -> Table:
 
 
 def _enter(table: NumberTable, number: Number) -> Entry:
-    note = number.score if number.z is not None else _format_printed(table, number)
+    note = number.score if number.z is not None else _format_printed(table, number) or number.note
     about = [
         f"{what} {text}"
         for what, text in (
@@ -302,7 +304,7 @@ def _enter(table: NumberTable, number: Number) -> Entry:
         )
         if text
     ]
-    heat = None if number.z is None else min(abs(number.z) / _FAR, 1.0)
+    heat = number.heat if number.z is None else min(abs(number.z) / _FAR, 1.0)
     return Entry(table.format(number.value), note, heat=heat, about="; ".join(about))
 
 
