@@ -209,9 +209,7 @@ class GroupedHits:
         """What is not done; empty if all is."""
         if self.groups >= self.wanted:
             return ""
-        return (
-            f"{self.known} of {self.wanted * RUNS_EACH} runs are done; the same command goes on"
-        )
+        return f"{self.known} of {self.wanted * RUNS_EACH} runs are done; the same command goes on"
 
 
 def run_groups(
@@ -260,6 +258,4 @@ def find_noise(
     """Return noise of every size by its name, `Clean` for 0; eps_min is kept in `store`."""
     specs = [f"{norm_name(p)}({level})" for level in levels]
     found = resolve_and_record(specs, data, None, store)
-    return {
-        level: c if level else Clean() for level, c in zip(levels, found, strict=True)
-    }
+    return {level: c if level else Clean() for level, c in zip(levels, found, strict=True)}
