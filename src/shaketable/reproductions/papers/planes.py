@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shaketable.core.errors import InputError
-from shaketable.core.norms import as_p
+from shaketable.core.norms import as_p, norm_title
 from shaketable.core.types import FloatArray
 from shaketable.findings.series import relative_change
 from shaketable.reproductions.claims import Agrees, Claim, Close, Order, Precise, Within
-from shaketable.reproductions.numbers import Number, NumberTable, rescale
+from shaketable.reproductions.numbers import Number, NumberTable, mean_over_runs, rescale
+from shaketable.reproductions.papers.balanced_runs import RUNS_EACH
 from shaketable.reproductions.published import load_published
 from shaketable.reproductions.registry import Asked, Form, Measured, declare
 
 if TYPE_CHECKING:
     from shaketable.data.dataset import Dataset
     from shaketable.reproductions.papers.balanced_runs import GroupedHits
-    from shaketable.statistics.estimate import Estimate
     from shaketable.views.drawing import Chart, Row
 
 LEVELS: tuple[float | str, ...] = (0, 0.001, 0.002, "eps_min", 0.007, 0.01, 0.015, 0.02, 0.03)
 """Sizes of the noise in training and in tests."""
+
+_CLASSES = [2204, 2470]
+"""Points of either class of the printed set in the plane."""
 
 PRINTED_SIZES = {"2D dataset": 4674, "CIFAR-10": 60_000}
 """Number of points of the data of the paper, by their name in its Table 1."""
@@ -216,13 +217,143 @@ def list_general_claims() -> list[Claim]:
 )
 def measure_matrix(asked: Asked) -> Measured:
     """Measure the matrix of Table 2."""
-    found = run_forest(asked, 8 if asked.form == "fast" else 60)
-    data, claims = found.plan.data, None
-    printed = load_published(_STUDY) if is_printed_set(data) and asked.norm == "inf" else None
+    found = run_forest(asked, asked.runs or (8 if asked.form == "fast" else 60))
+    data = found.plan.data
+    claims: list[Claim] | None = None
+    published: Mapping[Any, Any] | None = None
     if not is_printed_set(data):
-        claims: list[Claim] | None = []
-    elif printed is None:
+        claims = []
+    elif asked.norm != "inf":
         claims = list_general_claims()
-    elif asked.draws != "shared":
-        claims = list_independent_claims()
-    return describe(asked, found)
+    else:
+        published = load_published(_STUDY).numbers
+        claims = None if asked.draws == "shared" else list_independent_claims()
+    rows = make_rows("ours", found) if found.groups > 1 else []
+    return Measured(
+        tables=tabulate(found, published),
+        figure=(lambda: _draw_lines(rows)) if rows else None,
+        settings=describe(found),
+        unfinished=found.unfinished,
+        claims=claims,
+    )
+
+
+def is_printed_set(data: Dataset) -> bool:
+    """Whether data are those of the paper's Tables 1 and 2, by their classes."""
+    return sorted(np.bincount(data.y)) == _CLASSES
+
+
+def run_forest(asked: Asked, groups: int) -> GroupedHits:
+    """Carry out groups of runs of the random forest under all noise."""
+    from shaketable.reproductions.papers.plane_forest import PlaneForest
+
+    return _run(asked, PlaneForest(), LEVELS, groups)
+
+
+def _run(asked: Asked, model: Any, tests: Sequence[float | str], groups: int) -> GroupedHits:
+    from shaketable.data.files import load
+    from shaketable.reproductions.papers.balanced_runs import Plan, find_noise, run_groups
+
+    data, p = load(asked.require_data(_DATA_2D)), as_p(asked.norm)
+    with asked.share(_STUDY).open_store() as store:
+        noise = find_noise(data, p, LEVELS, store)
+        plan = Plan(
+            data=data,
+            model=model,
+            p=p,
+            train=[*noise.values()],
+            test=[noise[level] for level in tests],
+            draws=asked.draws,
+            seed=asked.seed,
+        )
+        jobs, minutes = asked.jobs or -1, asked.minutes
+        return run_groups(plan, groups, store, jobs=jobs, minutes=minutes, quiet=asked.quiet)
+
+
+def compute_accuracies(found: GroupedHits) -> FloatArray:
+    """Mean accuracy of every group in per cent, (groups, test noise, training noise)."""
+    return np.asarray(100 * found.accuracies.mean(axis=1))
+
+
+def compute_mscr(found: GroupedHits, at: int) -> FloatArray:
+    """Mean MSCR of every group in per cent, (groups, training noise); `at` is eps_min's place."""
+    clean, robust = found.accuracies[:, :, 0], found.accuracies[:, :, at]
+    return 100 * relative_change(clean, robust).mean(axis=1)
+
+
+def tabulate(found: GroupedHits, published: Mapping[Any, Any] | None) -> list[NumberTable]:
+    """Return the matrix and the row of MSCR, beside print if that is of the same data."""
+    if not found.groups:
+        return []
+    accuracies = compute_accuracies(found)
+    mscr = compute_mscr(found, LEVELS.index("eps_min"))
+
+    def make_number(row: str, column: str, values: FloatArray) -> Number:
+        printed = published[row, column].printed if published else None
+        return Number(row, values, printed, column=column, runs_each=RUNS_EACH)
+
+    columns = [f"train {level}" for level in LEVELS]
+    cells = [
+        make_number(f"test {level}", column, accuracies[:, i, j])
+        for i, level in enumerate(LEVELS)
+        for j, column in enumerate(columns)
+    ]
+    row = [make_number("MSCR", column, mscr[:, j]) for j, column in enumerate(columns)]
+    return [
+        NumberTable("accuracy", "Accuracy", cells, "per cent", 3, "test noise"),
+        NumberTable("mscr", "MSCR", row, "per cent", 3),
+    ]
+
+
+def describe(found: GroupedHits) -> dict[str, Any]:
+    """Say how runs were carried out."""
+    plan = found.plan
+    return {
+        "Data": f"{plan.data.name}, {plan.data.n} points",
+        "Noise": f"{norm_title(plan.p)}, {plan.draws}, k = {plan.k}",
+        "Model": "random forest of 100 trees, those of scikit-learn",
+        "Runs": f"{found.groups} groups of {RUNS_EACH}",
+    }
+
+
+def make_rows(model: str, found: GroupedHits) -> list[Row]:
+    """Rows of charts: MSCR, and clean accuracy, of a model by training noise."""
+    from shaketable.views.drawing import make_columns
+
+    at = [*map(str, found.plan.test)].index(str(find_eps_min(found)))
+    clean, mscr = compute_accuracies(found)[:, 0], compute_mscr(found, at)
+    return [
+        {
+            "model": model,
+            "train": str(level),
+            "train_epsilon": getattr(noise, "epsilon", 0.0),
+            **make_columns(rescale(mean_over_runs(mscr[:, j]), 0.01)),
+            **make_columns(rescale(mean_over_runs(clean[:, j]), 0.01), "clean"),
+        }
+        for j, (level, noise) in enumerate(zip(LEVELS, found.plan.train, strict=True))
+    ]
+
+
+def find_eps_min(found: GroupedHits) -> Any:
+    """Return the noise of size eps_min."""
+    return found.plan.train[LEVELS.index("eps_min")]
+
+
+def _draw_lines(rows: Sequence[Row]) -> Chart:
+    """Clean accuracy and MSCR against the training noise."""
+    from shaketable.findings.figures.models import draw_lines
+    from shaketable.views.drawing import compose_figure
+
+    clean = [row | {name: row[f"clean{end}"] for name, end in _ENDS.items()} for row in rows]
+    panels = [
+        draw_lines(clean, "a  Clean accuracy", "clean accuracy, per cent", at_most=100),
+        draw_lines(rows, "b  MSCR", "MSCR, per cent"),
+    ]
+    return compose_figure(
+        panels,
+        finding="Clean accuracy and MSCR by training noise.",
+        about="Points: means over groups of runs; bars: 95 % intervals.",
+    )
+
+
+_ENDS = {"value": "", "low": "_low", "high": "_high"}
