@@ -139,7 +139,7 @@ def _changed(text: str, labels: Sequence[str], *columns: str, up: bool) -> Claim
 @declare(
     "twofactor-mcv",
     place="Fig. 5 to 7",
-    about="mean accuracy against its variation: 27 networks in four groups",
+    about="27 networks by mean accuracy and its variation, in four groups",
     forms={
         "full": Form(
             about="Algorithm 1 on the printed rows of Table III, read as a file of scores",
