@@ -106,7 +106,8 @@ _DEVIATIONS = [
     "take minutes; severities of common corruptions are interpolated and sizes of p-norms derived "
     "for so few pixels",
     "worst cases and rare failures are measured at half of eps_min, in L-inf: at eps_min hardly "
-    "any accuracy was left of the models that were tried first, and proofs of forests are slow in L2",
+    "any accuracy was left of the models that were tried first, and proofs of forests are slow in "
+    "L2",
     "Voronoi cells are those of the test points alone, which are few, so that cells are large",
 ]
 
