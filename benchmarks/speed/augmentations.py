@@ -37,7 +37,9 @@ from shaketable.training.augmentations.mixup import one_hot
 from shaketable.training.augmentations.operations import apply_steps
 from shaketable.training.augmentations.registry import parse_augmentation
 
-SPECS = ("flipcrop", "trivialaugment", "randaugment", "augmix", "mixup")
+SPECS = (
+    "flipcrop", "trivialaugment", "randaugment", "augmix", "tv-randaugment", "tv-augmix", "mixup",
+)  # fmt: skip
 SHAPE = (3, 32, 32)
 CLASSES = 10
 M = 9

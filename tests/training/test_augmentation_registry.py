@@ -12,6 +12,7 @@ from shaketable.training.augmentations.registry import (
     describe_augmentations,
     parse_augmentation,
 )
+from shaketable.training.augmentations.released import TorchvisionAugMix, TorchvisionRandAugment
 
 pytest.importorskip("torch", reason="torch is not installed")
 
@@ -26,6 +27,13 @@ pytest.importorskip("torch", reason="torch is not installed")
         ("RA(3, 4.5)", RandAugment(3, 4.5), "randaugment(n=3, m=4.5)"),
         ("augmix", AugMix(), "augmix(severity=3, width=3, depth=-1, alpha=1)"),
         ("AM(depth=2)", AugMix(depth=2), "augmix(severity=3, width=3, depth=2, alpha=1)"),
+        ("RA-TV", TorchvisionRandAugment(), "tv-randaugment(n=2, m=9)"),
+        ("tv-randaugment(3, 4)", TorchvisionRandAugment(3, 4), "tv-randaugment(n=3, m=4)"),
+        (
+            "AM-TV(depth=2)",
+            TorchvisionAugMix(depth=2),
+            "tv-augmix(severity=3, width=3, depth=2, alpha=1)",
+        ),
         ("mixup(0.2)", Mixup(), "mixup(alpha=0.2)"),
         ("MU", Mixup(), "mixup(alpha=0.2)"),
     ],
@@ -43,6 +51,8 @@ def test_every_augmentation_is_listed_once_with_its_short_name():
         "trivialaugment",
         "randaugment(n=2, m=9)",
         "augmix(severity=3, width=3, depth=-1, alpha=1)",
+        "tv-randaugment(n=2, m=9)",
+        "tv-augmix(severity=3, width=3, depth=-1, alpha=1)",
         "mixup(alpha=0.2)",
     }
     assert described["trivialaugment"].endswith("; short: TA")

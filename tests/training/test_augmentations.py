@@ -15,6 +15,7 @@ from shaketable.training.augmentations.auto_augment import WIDE, AugMix, RandAug
 from shaketable.training.augmentations.flip_crop import FlipCrop
 from shaketable.training.augmentations.mixup import Mixup, one_hot
 from shaketable.training.augmentations.plans import Kind, Size
+from shaketable.training.augmentations.released import TorchvisionAugMix, TorchvisionRandAugment
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 operations = pytest.importorskip("shaketable.training.augmentations.operations")
@@ -22,7 +23,8 @@ ranges = pytest.importorskip("shaketable.training.augmentations.operations")
 dispatch = pytest.importorskip("torch.utils._python_dispatch")
 
 SIZE = Size(32, 32)
-IMAGES = [FlipCrop(), TrivialAugment(), RandAugment(), AugMix()]
+RELEASED = [TorchvisionRandAugment(), TorchvisionAugMix()]
+IMAGES = [FlipCrop(), TrivialAugment(), RandAugment(), AugMix(), *RELEASED]
 ALL = [*IMAGES, Mixup()]
 X8 = torch.from_numpy(make_images(40, 16, 16)).permute(0, 3, 1, 2)
 KEYS = make_keys(40)
@@ -321,6 +323,8 @@ class Calls(dispatch.TorchDispatchMode):
         (TrivialAugment(), 100),
         (RandAugment(), 200),
         (AugMix(), 220),
+        (TorchvisionRandAugment(), 250),
+        (TorchvisionAugMix(), 400),
         (Mixup(), 10),
     ],
     ids=str,

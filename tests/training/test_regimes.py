@@ -88,7 +88,9 @@ def test_unknown_names_are_compared_with_all_that_training_takes():
     for spec, near in {"trads(1)": "trades", "augmx": "augmix", "lnf(1)": "linf"}.items():
         with pytest.raises(InputError, match=f"^unknown training noise '.*did you mean .*{near}'"):
             parse_regime(f"flipcrop + {spec}")
-    with pytest.raises(InputError, match="Known: AM, C1, .* pgd_at, .* trades, trivialaugment,"):
+    with pytest.raises(
+        InputError, match="Known: AM, AM-TV, C1, .* pgd_at, .* trades, trivialaugment,"
+    ):
         parse_regime("nothing of the kind")
 
 

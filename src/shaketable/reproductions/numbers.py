@@ -48,6 +48,7 @@ class NumberTableJson(TypedDict):
     key: Annotated[str, "Short name, by which claims find its numbers."]
     title: str
     unit: str
+    against: Annotated[str, "What ``printed`` is: print, or a law where a paper only draws."]
     digits: Annotated[int, "Decimals that tables show."]
     corner: Annotated[str, "Heading of the rows."]
     numbers: list[NumberJson]
@@ -243,6 +244,8 @@ class NumberTable:
     digits: int = 2
     corner: str = ""
     """Heading of the first column."""
+    against: str = "print"
+    """What numbers are compared with: print, or for what a paper only draws, such as its law."""
 
     @cached_property
     def by_name(self) -> Mapping[str, Number]:
@@ -273,6 +276,7 @@ class NumberTable:
             "key": self.key,
             "title": self.title,
             "unit": self.unit,
+            "against": self.against,
             "digits": self.digits,
             "corner": self.corner,
             "numbers": [number.json() for number in self.numbers],

@@ -169,6 +169,8 @@ REPRODUCTIONS: Registry[Reproduction] = Registry(
             "worst_cases",
             "neighbours",
             "factors",
+            "factor_scores",
+            "factor_training",
             "severities",
             "notions",
         )

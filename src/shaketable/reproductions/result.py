@@ -274,7 +274,7 @@ def show_numbers(table: NumberTable) -> Table:
         )
         for number in table.numbers
     ]
-    names = ("ours", "95 % interval", "print", "ours minus print", "z")
+    names = "ours", "95 % interval", table.against, f"ours minus {table.against}", "z"
     columns = Column(table.corner), *(Column(name) for name in names)
     return Table(_name(table), columns, rows, limit=200)
 
@@ -290,7 +290,7 @@ def _show_matrix(table: NumberTable) -> Table:
     ]
     heads = Column(table.corner), *map(Column, columns)
     has_print = any(number.printed for number in table.numbers)
-    title = _name(table) + (" (ours; z, or print)" if has_print else "")
+    title = _name(table) + (f" (ours; z, or {table.against})" if has_print else "")
     return Table(title, heads, cells, limit=200)
 
 
@@ -300,7 +300,7 @@ def _enter(table: NumberTable, number: Number) -> Entry:
         f"{what} {text}"
         for what, text in (
             ("95 % interval", _format_interval(table, number)),
-            ("print", _format_printed(table, number)),
+            (table.against, _format_printed(table, number)),
         )
         if text
     ]

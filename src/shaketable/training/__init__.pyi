@@ -5,6 +5,10 @@ from shaketable.training.augmentations.auto_augment import RandAugment as RandAu
 from shaketable.training.augmentations.auto_augment import TrivialAugment as TrivialAugment
 from shaketable.training.augmentations.flip_crop import FlipCrop as FlipCrop
 from shaketable.training.augmentations.mixup import Mixup as Mixup
+from shaketable.training.augmentations.released import TorchvisionAugMix as TorchvisionAugMix
+from shaketable.training.augmentations.released import (
+    TorchvisionRandAugment as TorchvisionRandAugment,
+)
 from shaketable.training.hardening.result import Hardening as Hardening
 from shaketable.training.recipes import Recipe as Recipe
 from shaketable.training.recipes import make_recipe as make_recipe

@@ -73,7 +73,7 @@ def run_shown(capsys, name):
         ("twofactor-equation3", ["ResNet50(SP0.1GA0.1) 0.12 81.97 81.9 81.72"]),
         ("twofactor-table2", ["mean +0.180 +0.295 CV", "+0.383 +0.440", "+0.821 +0.889"]),
         ("common-mce", ["common-19 all 19", "common-15 the 15 of the published benchmark"]),
-        ("pnorm-augmentations", ["randaugment(n=2, m=9)", "augmix(severity=3, width=3, depth=-1"]),
+        ("pnorm-augmentations", ["tv-randaugment(n=2, m=9)", "tv-augmix(severity=3, width=3"]),
     ],
 )
 def test_commands_show_the_right_number(capsys, monkeypatch, name, shown):
@@ -185,6 +185,11 @@ def test_studies_of_the_data_of_a_paper_are_touched():
 @pytest.mark.parametrize("spec", ["randaugment(n=2, m=9) + C1", "augmix(severity=3)", "AM + C2"])
 def test_trainings_are_touched(spec):
     assert touching(train=spec) == {"pnorm-augmentations"}
+
+
+@pytest.mark.parametrize("spec", ["tv-randaugment(n=2, m=9)", "tv-augmix + C2", "TA + C1"])
+def test_trainings_with_what_was_released_are_not_touched(spec):
+    assert touching(train=spec) == set()
 
 
 def test_a_text_of_patterns_needs_all_of_them():

@@ -412,13 +412,7 @@ class AugMix:
         >>> AugMix().draw_weights(keys).shape
         (2, 4)
         """
-        u = uniforms(fold(keys, -1), 1 + self.width)
-        if self.alpha == 1:  # closed forms are much faster
-            share, parts = u[:, :1], -np.log1p(-u[:, 1:])
-        else:
-            share = betaincinv(self.alpha, self.alpha, u[:, :1])
-            parts = gammaincinv(self.alpha, u[:, 1:])
-        return np.hstack([1 - share, share * parts / parts.sum(axis=1, keepdims=True)])
+        return draw_mixture(keys, self.width, self.alpha)
 
     def __call__(self, x: Tensor, keys: KeyArray) -> Tensor:
         """Return changed images; see `ImageAugmentation`."""
@@ -436,3 +430,18 @@ class AugMix:
         parts = [images, *chains.view(self.width, *x.shape)]
         mixed = mix(parts, self.draw_weights(keys))
         return as_given(mixed, x)
+
+
+def draw_mixture(keys: KeyArray, width: int, alpha: float) -> FloatArray:
+    """Draw weights of an image, by Beta(alpha, alpha), and of `width` chains, by Dirichlet.
+
+    >>> draw_mixture(np.zeros(1, np.uint64), 3, 1.0).sum().round(12)
+    np.float64(1.0)
+    """
+    u = uniforms(fold(keys, -1), 1 + width)
+    if alpha == 1:  # closed forms are much faster
+        share, parts = u[:, :1], -np.log1p(-u[:, 1:])
+    else:
+        share = betaincinv(alpha, alpha, u[:, :1])
+        parts = gammaincinv(alpha, u[:, 1:])
+    return np.hstack([1 - share, share * parts / parts.sum(axis=1, keepdims=True)])

@@ -8,7 +8,8 @@ Images of other value ranges are mapped there and back.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,12 @@ def augment(
 
 
 def apply_steps(
-    x: Tensor, steps: Sequence[Step], *, interpolation: str, rows: IntArray | None = None
+    x: Tensor,
+    steps: Sequence[Step],
+    *,
+    interpolation: str = "nearest",
+    rows: IntArray | None = None,
+    rules: Mapping[Kind, Callable[[Tensor, Tensor], Tensor]] | None = None,
 ) -> Tensor:
     """Apply one step after the other to float images.
 
@@ -90,9 +96,13 @@ def apply_steps(
         Of affine operations: ``nearest`` or ``bilinear``.
     rows
         Which image each row of the steps is for; by default, row i is for image i.
+    rules
+        What is computed for every kind, in place of `OPERATIONS` and `warp`.
     """
-    if _fit_kernel(x):
-        return apply_by_kernel(x, steps, interpolation=interpolation, rows=rows)
+    if rules is None:
+        if _fit_kernel(x):
+            return apply_by_kernel(x, steps, interpolation=interpolation, rows=rows)
+        rules = {**OPERATIONS, Kind.AFFINE: partial(warp, interpolation=interpolation)}
     gathers, parameters = _arrange(steps, rows)
     places = move(gathers, x.device)
     numbers = move(parameters, x.device).to(x.dtype)
@@ -102,11 +112,7 @@ def apply_steps(
         for kind, count in enumerate(np.bincount(step.kinds, minlength=len(Kind)).tolist()):
             if count:
                 part, own = x[start : start + count], numbers[i, start : start + count]
-                if kind == Kind.AFFINE:
-                    part = warp(part, own, interpolation)
-                elif kind != Kind.IDENTITY:
-                    part = OPERATIONS[Kind(kind)](part, own)
-                parts.append(part)
+                parts.append(part if kind == Kind.IDENTITY else rules[Kind(kind)](part, own))
                 start += count
         x = torch.cat(parts) if parts else x
     return x.index_select(0, places[-1])
@@ -177,10 +183,11 @@ def mix(images: Sequence[Tensor], weights: FloatArray) -> Tensor:
     return total
 
 
-def warp(x: Tensor, parameters: Tensor, interpolation: str) -> Tensor:
+def warp(x: Tensor, parameters: Tensor, interpolation: str, *, edges: str = "border") -> Tensor:
     """Affine map of every image; places outside it are black.
 
-    As in Pillow, a place belongs to the image up to the outer edges of its pixels.
+    As in Pillow, a place belongs to the image up to the outer edges of its pixels, and pixels at
+    edges are not mixed with black; as in torchvision they are, if edges are ``zeros``.
     """
     height, width = x.shape[2:]
     a, b, c, d, e, f = parameters[:, :, None, None].unbind(1)
@@ -189,12 +196,13 @@ def warp(x: Tensor, parameters: Tensor, interpolation: str) -> Tensor:
     # grid_sample counts from -1 to 1, from edge to edge
     column = torch.addcmul(torch.addcmul(c, a, across), b, down).mul_(2 / width).sub_(1)
     row = torch.addcmul(torch.addcmul(f, d, across), e, down).mul_(2 / height).sub_(1)
-    inside = torch.maximum(column.abs(), row.abs()) <= 1
     grid = torch.stack([column, row], dim=-1)
     moved = functional.grid_sample(
-        x, grid, mode=interpolation, padding_mode="border", align_corners=False
+        x, grid, mode=interpolation, padding_mode=edges, align_corners=False
     )
-    return moved.mul_(inside[:, None])
+    if edges == "border":
+        moved.mul_((torch.maximum(column.abs(), row.abs()) <= 1)[:, None])
+    return moved
 
 
 def scale(x: Tensor, parameters: Tensor) -> Tensor:

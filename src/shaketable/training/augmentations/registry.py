@@ -152,7 +152,7 @@ AUGMENTATIONS: Registry[Maker] = Registry(
     admit=partial(Maker.admit, "augmentation", needs="torch"),
     homes=tuple(
         f"shaketable.training.augmentations.{home}"
-        for home in ("flip_crop", "auto_augment", "mixup")
+        for home in ("flip_crop", "auto_augment", "released", "mixup")
     ),
 )
 """All augmentations that a spec can name."""
