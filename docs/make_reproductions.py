@@ -31,10 +31,7 @@ LINES = 150
 """Lines of a page at most; rows of long tables are left out until it fits."""
 FIGURE = 60_000
 """Bytes of a figure at most; those that are larger are not on the pages."""
-HEAD = (
-    "<!-- Written by docs/make_reproductions.py from what was last measured; change the "
-    "declarations, not this page. -->"
-)
+HEAD = "<!-- Written by docs/make_reproductions.py from what was last measured; not by hand. -->"
 
 _INDEX = """\
 # Reproductions

@@ -32,7 +32,7 @@ def small(monkeypatch):
     return makers
 
 
-def make_measures(values, *, gap=0.0, matter=0):
+def make_measures(values, *, gap=0.0, matter=0, proven=True):
     """Notions with these values, the same for all but signs."""
     estimates = {
         key: Estimate(v, v - 0.01, v + 0.01, 0.95, "by hand")
@@ -40,7 +40,7 @@ def make_measures(values, *, gap=0.0, matter=0):
         for v in [values if notion.higher_is_better else 1 - values]
     }
     gaps = {"random noise": gap, "without rare failures": gap, "genuine": gap}
-    return Measures(estimates, gaps, matter, True)
+    return Measures(estimates, gaps, matter, proven, 0 if proven else 1)
 
 
 def make_dozen(values, **changes):
@@ -135,6 +135,26 @@ def test_sentences_have_the_numbers():
     assert "the 7 models are no random sample" in words
     changed = make_dozen([0.1, 0.2, 0.3, 0.4, 0.5], matter=1).describe()
     assert "Voronoi cells change the worst case of m0, m1, m2, m3, m4" in changed
+
+
+def test_correlations_of_mscr_are_given_without_each_model():
+    found = make_dozen([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    odd = Estimate(0.99, 0.9, 1.0, 0.95, "by hand")
+    found.measures["m5"].values["mce"] = odd  # the best by MSCR is the worst by mCE
+    words = " ".join(found.describe())
+    expected = stats.spearmanr([1, 2, 3, 4, 5, 6], [2, 3, 4, 5, 6, 1]).statistic
+    assert f"MSCR and mCE, {expected:+.2f} [" in words
+    assert "not shown if judged alone, not shown among all 45 pairs; without one model" in words
+    assert "to +1.00 (without m5)" in words
+
+
+def test_bounds_are_called_bounds():
+    exact = " ".join(make_dozen([0.1, 0.2, 0.3, 0.4]).describe())
+    bounds = " ".join(make_dozen([0.1, 0.2, 0.3, 0.4], proven=False).describe())
+    assert "upper bound" not in exact
+    assert "worst case (an upper bound)" in bounds
+    assert "worst cases of m0, m1, m2, m3 are upper bounds" in bounds
+    assert "at so many points: m0 1, m1 1, m2 1, m3 1" in bounds
 
 
 def test_best_places_are_coloured_most():

@@ -78,7 +78,9 @@ class Measures:
     cells_matter: int
     """Points that withstand in their cell and not in the ball."""
     proven: bool
-    """Whether its worst case is exact."""
+    """Whether its worst case is exact; else it is an upper bound of the accuracy."""
+    inexact: int
+    """Points whose distance is an upper bound alone, or between two bounds."""
 
 
 def load_digits(budget: Budget) -> Dataset:
@@ -277,4 +279,5 @@ def measure_model(
         },
         int((cell.withstood & ~ball.withstood).sum()),
         bool(ball.proven),
+        away.n - away.exact,
     )

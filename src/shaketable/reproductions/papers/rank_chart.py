@@ -35,9 +35,8 @@ def draw_ranks(places: Mapping[str, Mapping[str, float]], families: Mapping[str,
     )
     y = alt.Y(
         "place:Q",
-        title="place, 1 is the best",
         scale=alt.Scale(domain=[lowest + 0.5, 0.5], nice=False),
-        axis=alt.Axis(grid=False, tickMinStep=1, tickCount=lowest),
+        axis=None,  # names are in its place
     )
     colour = alt.Color(
         "family:N",
@@ -58,7 +57,9 @@ def draw_ranks(places: Mapping[str, Mapping[str, float]], families: Mapping[str,
         _write_names(places, notions[-1], "left").encode(x=x, y=y),
     )
     panel = alt.layer(*layers).properties(height=_ROW * lowest)
-    return drawing.stack_panels([panel], title="Places of the models by every notion")
+    return drawing.stack_panels(
+        [panel], title="Places of the models by every notion, the best on top"
+    )
 
 
 def _write_names(
