@@ -287,7 +287,7 @@ def tabulate_print() -> list[NumberTable]:
     """Return what follows from the printed rows of Table III."""
     averages = [*_average_rows()]
     return [
-        NumberTable("average", "Averages of Table III", averages, unit="per cent"),
+        NumberTable("average", "Averages of Table III", averages, "per cent", digits=3),
         NumberTable("gain", "Two factors over one", [*_compute_gains(averages)], "per cent", 1),
         NumberTable(
             "above",
