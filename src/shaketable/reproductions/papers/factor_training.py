@@ -65,11 +65,13 @@ _LEARNED: Sequence[Claim] = (
 )
 """What holds of networks of any size."""
 
-_STEADIER: Sequence[Claim] = (
-    Order(
-        "ours: two factors lower the mean CV below single factors",
-        ["ours: two factors / CV", "ours: single factor / CV"],
-    ),
+_STEADIER = Order(
+    "ours: two factors lower the mean CV below single factors",
+    ["ours: two factors / CV", "ours: single factor / CV"],
+)
+"""What the paper says of two factors against one."""
+
+_LOWEST: Sequence[Claim] = (
     Order(
         "ours: two factors raise the lowest accuracy above single factors",
         ["ours: single factor / min", "ours: two factors / min"],
@@ -80,7 +82,7 @@ _STEADIER: Sequence[Claim] = (
         low=0.5,
     ),
 )
-"""What the paper says of two factors against one, and what its reason may be."""
+"""What the paper says of the lowest accuracy, and what may be the reason."""
 
 _NETWORK = (
     "The networks of print are pretrained AlexNet, ResNet50 and VGG-19, tuned by their authors on "
@@ -103,14 +105,14 @@ _SETS = (
             "the images",
             takes="7 minutes on two cores",
             needs="CIFAR-10; drawings without",
-            claims=[*ARITHMETIC, *_LEARNED],
+            claims=[*ARITHMETIC, *_LEARNED, _STEADIER],
             deviations=[
                 _NETWORK,
                 _SETS,
                 "The network is a ResNet-9 of width 8, trained for 8 epochs on 2000 images and "
                 "evaluated on 200: what two cores can do in minutes. It is right on about half of "
-                "the clean images, and two factors and one have much the same CV, so the claim of "
-                "the paper that two are steadier than one is left to the form gpu.",
+                "the clean images, too few for the paper's claim on the lowest accuracy, which is "
+                "left to the form gpu.",
             ],
         ),
         "gpu": Form(
@@ -118,7 +120,7 @@ _SETS = (
             f"{RECIPE} per run, on all images",
             takes="5 minutes per run on a large GPU, in pieces by --minutes",
             needs="CIFAR-10, a GPU",
-            claims=[*ARITHMETIC, *_LEARNED, *_STEADIER],
+            claims=[*ARITHMETIC, *_LEARNED, _STEADIER, *_LOWEST],
             deviations=[
                 _NETWORK,
                 _SETS,
