@@ -8,8 +8,8 @@ from shaketable.reproductions.papers import gallery
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
-    monkeypatch.setattr(gallery, "_IMAGES", 20)
-    monkeypatch.setattr(gallery, "_DEFAULT", "shapes(n=20)")
+    monkeypatch.setattr(gallery, "_IMAGES", 80)
+    monkeypatch.setattr(gallery, "_DEFAULT", "shapes(n=80)")
 
 
 def test_noise_is_on_the_surface():

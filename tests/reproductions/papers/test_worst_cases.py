@@ -14,7 +14,8 @@ def small(monkeypatch):
     monkeypatch.setattr(worst_cases, "_SUNSET", 100)
     monkeypatch.setattr(worst_cases, "_SUNSET_SIZES", (0.1, 0.25))
     monkeypatch.setattr(worst_cases, "_SETS", ("toy1d(n=20)", "sunset(n=40)"))
-    monkeypatch.setattr(worst_cases, "_SEARCHED", ("toy1d(n=20)",))
+    monkeypatch.setattr(worst_cases, "_SEARCHED", ())
+    monkeypatch.setattr(worst_cases, "_NORMS", (2.0, float("inf")))
 
 
 def judge(found):

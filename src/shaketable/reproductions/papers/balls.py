@@ -280,7 +280,7 @@ def _expect_covers(p: float, d: int) -> float | None:
     if p > _CONCENTRATED:
         return None
     power = math.exp((p / 2) * math.log(2 / d) + math.lgamma((p + 1) / 2)) / math.sqrt(math.pi)
-    return _SIZE * (d * power) ** (1 / p)
+    return _SIZE * math.pow(d * power, 1 / p)
 
 
 def _measure_window(o: Overlap) -> tuple[float, float]:

@@ -375,7 +375,7 @@ def _sum_binomial(found: Agreement) -> float:
     0.05408
     """
     n, least = found.first + found.second, min(found.first, found.second)
-    return min(1.0, 2 * sum(math.comb(n, k) for k in range(least + 1)) / 2**n)
+    return min(1.0, sum(math.comb(n, k) for k in range(least + 1)) / math.ldexp(1, n - 1))
 
 
 def _exclude_half(found: Agreement) -> float:
@@ -458,7 +458,9 @@ def measure_table3(asked: Asked) -> Measured:
     published = load_published("genuine-table3")
     path = asked.require_data("CIFAR-10 or MNIST, or a folder that holds both")
     part = asked.form == "fast"
-    exact, printed, claims, names, begun = [], [], [], [], monotonic()
+    exact: list[Number] = []
+    printed: list[Number] = []
+    claims, names, begun = [], [], monotonic()
     left = [*_load_sets(path)]
     unfinished = ""
     with asked.open_store() as store:
