@@ -79,12 +79,10 @@ def rename() -> None:
     seeds = count()
     filtered, salted = skimage.filters.gaussian, skimage.util.random_noise
 
-    def gaussian(
-        image: Array, sigma: float, *, multichannel: bool = False, **options: Any
-    ) -> Array:
+    def gaussian(image: Array, sigma: float, *, multichannel: bool = False, **options: Any) -> Any:
         return filtered(image, sigma, channel_axis=-1 if multichannel else None, **options)
 
-    def random_noise(image: Array, **options: Any) -> Array:
+    def random_noise(image: Array, **options: Any) -> Any:
         return salted(image, rng=next(seeds), **options)
 
     skimage.filters.gaussian = gaussian
@@ -188,7 +186,7 @@ def inject(name: str, severity: int, profile: str, key: Any) -> Iterator[None]:
 
 def run(function: Any, image: Array, severity: int) -> Array:
     """What the original makes of an image, cast to 8 bits as its script does."""
-    found: Array = np.uint8(function(Image.fromarray(image), severity))
+    found: Array = np.asarray(function(Image.fromarray(image), severity)).astype(np.uint8)
     return found
 
 

@@ -176,6 +176,14 @@ def test_scores_are_those_of_the_chi_square_test():
     assert z == pytest.approx(stats.norm.isf(tail), rel=1e-9)
 
 
+def test_bins_with_few_counts_are_joined_with_the_next_one():
+    found = severities.compare_counts(
+        np.array([[100, 6, 6, 90, 1]]), np.array([[110, 6, 5, 80, 2]])
+    )
+    joined = stats.chi2_contingency([[100, 12, 91], [110, 11, 82]], correction=False)
+    assert found == pytest.approx(stats.norm.isf(joined.pvalue), rel=1e-9)
+
+
 def test_scores_are_normal_if_the_law_is_the_same():
     rng = np.random.default_rng(2)
     shares = np.array([0.5, 0.3, 0.19, 0.0085, 0.0015])  # the last bins are joined

@@ -265,11 +265,11 @@ def _compare(profile: str, seed: int) -> _Found:
                 "The authors set no seed, so that their published images cannot be made again. "
                 "Their functions were given the random numbers that ours draw; the four noises, "
                 "which ours draws from tables, drew their own.",
-                "frost mixes in our textures in both, since the photographs are not part of this "
+                "Both mix our textures into frost, since the photographs are not part of this "
                 "package.",
                 "Images of 64 and 224 pixels are compared before the JPEG compression with which "
                 "the authors saved them.",
-                "saturate and elastic_transform are left out of the last claim: by their published "
+                "The last claim leaves out saturate and elastic_transform: by their published "
                 "severities the first drains colour before it adds any, and the second moves "
                 "corners less where it moves pixels more.",
             ],
