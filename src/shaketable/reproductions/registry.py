@@ -162,6 +162,7 @@ REPRODUCTIONS: Registry[Reproduction] = Registry(
         f"shaketable.reproductions.papers.{home}"
         for home in (
             "planes",
+            "plane_figures",
             "separation_images",
             "regimes",
             "gallery",

@@ -109,7 +109,8 @@ class Plan:
         u = np.stack([stratify(rng)[place] for _ in range(self.k)])
         if self.p == 2:
             radius, angle = np.sqrt(u[:, 0]), 2 * np.pi * u[:, 1]
-            return radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+            points = np.column_stack([np.cos(angle), np.sin(angle)])
+            return np.asarray(radius[:, None] * points)
         return 2 * u - 1
 
     def copy(self, corruption: Corruption, rows: IntArray, run: int) -> tuple[Any, IntArray]:

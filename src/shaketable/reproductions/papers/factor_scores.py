@@ -139,7 +139,7 @@ def _changed(text: str, labels: Sequence[str], *columns: str, up: bool) -> Claim
 @declare(
     "twofactor-mcv",
     place="Fig. 5 to 7",
-    about="mean accuracy against its variation: 27 networks in four groups",
+    about="27 networks by mean accuracy and its variation, in four groups",
     forms={
         "full": Form(
             about="Algorithm 1 on the printed rows of Table III, read as a file of scores",
@@ -287,7 +287,7 @@ def tabulate_print() -> list[NumberTable]:
     """Return what follows from the printed rows of Table III."""
     averages = [*_average_rows()]
     return [
-        NumberTable("average", "Averages of Table III", averages, unit="per cent"),
+        NumberTable("average", "Averages of Table III", averages, "per cent", digits=3),
         NumberTable("gain", "Two factors over one", [*_compute_gains(averages)], "per cent", 1),
         NumberTable(
             "above",

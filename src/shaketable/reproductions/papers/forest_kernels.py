@@ -21,6 +21,8 @@ CELLS = 384
 OPEN = 2
 """Stands for a class where all trees have to be asked."""
 
+_BLOCK = 32  # points that are passed over together
+_NEARLY = 1 - 1e-9
 _SAME = np.float32(1e-7)  # values that are no further apart are not told apart
 
 
@@ -111,7 +113,42 @@ def _get_rank(point, f):
 
 
 @inner
-def _find_cut(f, value, points, start, end, first, second):
+def _sum_squares(a, b, first, second):
+    """Squares of the weights of a part over their sum, for both parts: large where they are pure.
+
+    It is convex in `a` and `b`, so the largest of a rectangle is at a corner.
+    """
+    c, d = first - a, second - b
+    left, right = max(a + b, 1.0), max(c + d, 1.0)
+    return (a * a + b * b) / left + (c * c + d * d) / right
+
+
+@inner
+def _bound_blocks(f, value, points, start, end, first, second, bounds):
+    """Fill in what no cut within a block exceeds; returns the best of the cuts between blocks."""
+    a = b = 0.0
+    best = -np.inf
+    for k in range((end - start + _BLOCK - 1) // _BLOCK):
+        low, high = start + k * _BLOCK, min(end, start + (k + 1) * _BLOCK)
+        weight = seconds = 0
+        for p in range(low, high):
+            kind = _get_rank(points[p], 2)
+            weight += kind >> 1
+            seconds += (kind >> 1) * (kind & 1)
+        c, d = a + (weight - seconds), b + seconds
+        here = _sum_squares(a, b, first, second)
+        if k > 0:
+            before, after = _get_rank(points[low - 1], f), _get_rank(points[low], f)
+            if value[after] > value[before] + _SAME:
+                best = max(best, here)
+        others = _sum_squares(c, b, first, second), _sum_squares(a, d, first, second)
+        bounds[k] = max(max(here, _sum_squares(c, d, first, second)), max(others[0], others[1]))
+        a, b = c, d
+    return best
+
+
+@inner
+def _find_cut(f, value, points, start, end, first, second, bounds):
     """Best cut of points sorted by column f by the Gini index: its place, and the weights left.
 
     `first` and `second` are the weights of the classes. What scikit-learn computes is computed,
@@ -120,27 +157,40 @@ def _find_cut(f, value, points, start, end, first, second):
     best, place, best_left, best_b = -np.inf, end, 0, 0
     total = first + second
     left = b = 0
-    bound = -np.inf  # a cut whose sum of squares over weights is below is not the best
-    here = value[_get_rank(points[start], f)]
-    for p in range(start + 1, end):
-        kind = _get_rank(points[p - 1], 2)
-        left += kind >> 1
-        b += (kind >> 1) * (kind & 1)
-        before, here = here, value[_get_rank(points[p], f)]
-        if here <= before + _SAME:
+    bound = -np.inf  # cuts below it are not the best
+    blocks = end - start > 4 * _BLOCK
+    if blocks:
+        bound = _bound_blocks(f, value, points, start, end, first, second, bounds) * _NEARLY
+    p = start
+    while p < end:
+        stop = min(end, p + _BLOCK)
+        if blocks and bounds[(p - start) // _BLOCK] < bound:
+            for q in range(p, stop):
+                kind = _get_rank(points[q], 2)
+                left += kind >> 1
+                b += (kind >> 1) * (kind & 1)
+            p = stop
             continue
-        n, d = np.float64(left), np.float64(b)
-        a, right = n - d, total - n
-        c, e = first - a, second - d
-        squares_left, squares_right = a * a + d * d, c * c + e * e
-        if squares_left * right + squares_right * n < bound * (n * right):
-            continue
-        impurity_left = 1.0 - squares_left / (n * n)
-        impurity_right = 1.0 - squares_right / (right * right)
-        gain = -right * impurity_right - n * impurity_left
-        if gain > best:
-            best, place, best_left, best_b = gain, p, left, b
-            bound = (squares_left / n + squares_right / right) * (1 - 1e-9)
+        while p < stop:
+            if p > start:
+                before, after = _get_rank(points[p - 1], f), _get_rank(points[p], f)
+                if value[after] > value[before] + _SAME:
+                    n, d = np.float64(left), np.float64(b)
+                    a, right = n - d, total - n
+                    c, e = first - a, second - d
+                    squares_left, squares_right = a * a + d * d, c * c + e * e
+                    if squares_left * right + squares_right * n >= bound * (n * right):
+                        impurity_left = 1.0 - squares_left / (n * n)
+                        impurity_right = 1.0 - squares_right / (right * right)
+                        gain = -right * impurity_right - n * impurity_left
+                        if gain > best:
+                            best, place, best_left, best_b = gain, p, left, b
+                            new = (squares_left / n + squares_right / right) * _NEARLY
+                            bound = max(bound, new)
+            kind = _get_rank(points[p], 2)
+            left += kind >> 1
+            b += (kind >> 1) * (kind & 1)
+            p += 1
     return place, best_left - best_b, best_b
 
 
@@ -190,6 +240,7 @@ def grow(values, coded, order, seed):
         kind = _get_rank(points[0, j], 2)
         first += (kind >> 1) * (1 - (kind & 1))
         second += (kind >> 1) * (kind & 1)
+    bounds = np.empty(m // _BLOCK + 1, np.float64)
     feature, right = np.empty(2 * m, np.int8), np.zeros(2 * m, np.int32)
     cut, share = np.zeros(2 * m, np.float64), np.zeros(2 * m, np.float64)
     stack = np.empty((m + 2, 4), np.int64)  # start, end, constants, parent if right child
@@ -237,7 +288,7 @@ def grow(values, coded, order, seed):
         if chosen < 0:
             continue
         f, own, other = chosen, points[chosen], points[1 - chosen]
-        p, a, b = _find_cut(f, values[f], own, start, end, first, second)
+        p, a, b = _find_cut(f, values[f], own, start, end, first, second, bounds)
         if p >= end:
             continue
         before, after = _get_rank(own[p - 1], f), _get_rank(own[p], f)

@@ -318,21 +318,22 @@ def _train(asked: Asked, analogue: _Analogue, data: Dataset, noise: str) -> Arra
     """Train a network, and return the labels that it gives the test points."""
     from shaketable.adversary.target import Target
     from shaketable.training.recipes import choose_recipe, make_recipe
-    from shaketable.training.trained import train
+    from shaketable.training.trained import train, use_one_thread
 
     # a mirrored and cropped image is another point, so nobody gets one
     recipe = replace(make_recipe(choose_recipe(data.shape)), shift=False)
-    trained = train(
-        analogue.network,
-        data,
-        noise=noise,
-        recipe=recipe,
-        epochs=analogue.epochs,
-        batch=analogue.batch,
-        seed=asked.seed,
-        device=asked.device,
-        progress=not asked.quiet,
-    )
+    with use_one_thread():  # small networks lose more than they gain by several
+        trained = train(
+            analogue.network,
+            data,
+            noise=noise,
+            recipe=recipe,
+            epochs=analogue.epochs,
+            batch=analogue.batch,
+            seed=asked.seed,
+            device=asked.device,
+            progress=not asked.quiet,
+        )
     target = Target.of(trained.model, data, seed=asked.seed, split=True)
     rows = data.parts(seed=asked.seed)[1]
     return np.array(data.classes)[target.classifier(data.rows(rows))]
@@ -421,8 +422,8 @@ _FEWER = (
     "TensorFlow gave them: L2 is then .9677 to the digit. What is right is on all 60,000."
 )
 _UNKNOWN = (
-    "How print scaled the pixels of MNIST is not known: none of float64 or float32, divided or "
-    "multiplied, gives its L-inf range to the digit."
+    "How print scaled the pixels of MNIST is not known: float64 or float32, divided by 255 or "
+    "multiplied by its inverse, none gives all of its L-inf row to the digit."
 )
 
 
@@ -513,7 +514,7 @@ def _load_sets(path: str) -> Iterator[tuple[str, Dataset]]:
         name = _NAMES.get(data.shape)
         if name is None or data.n_train is None or data.x.dtype != np.uint8:
             raise InputError(
-                f"{either('--data', 'data')} must hold images of uint8 with a test part, of 28 x 28 "
+                f"{either('--data', 'data')} must hold uint8 images with a test part, of 28 x 28 "
                 f"or 32 x 32 x 3 values, got {data.name}: {data.x.dtype}, {data.shape}"
             )
         yield name, data

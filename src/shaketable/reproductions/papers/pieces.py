@@ -41,7 +41,7 @@ def run_pieces(
     from shaketable.activities.networks import choose_jobs
     from shaketable.evaluation.study import study
 
-    jobs = choose_jobs(asked.jobs, asked.device, [models])
+    jobs = choose_jobs(asked.jobs, asked.device, models if isinstance(models, list) else [models])
 
     def carry_out(store: Path | None, **part: Any) -> Records:
         progress = not asked.quiet

@@ -33,15 +33,17 @@ PRINTED_SIZES = {"2D dataset": 4674, "CIFAR-10": 60_000}
 """Number of points of the data of the paper, by their name in its Table 1."""
 
 _STUDY = "mscr-table2"
-_DATA_2D = "the paper's set of 4674 points in the plane (.npz with x and y)"
-_BALANCED = (
-    "runs are balanced within groups of 25: the test parts of five runs are the folds of one "
-    "permutation, and the shared offsets of a group are drawn from strata. Every run has the law "
-    "of the paper's runs, so that means estimate the same; they need fewer runs"
-)
-_INTERVALS = (
-    "MSCR is the mean of the runs' ratios, as in Algorithm 1, where print has the ratio of means; "
-    "intervals are Student's over groups of runs"
+DATA_2D = "the paper's set of 4674 points in the plane (.npz with x and y)"
+DEVIATIONS = (
+    (
+        "runs are balanced within groups of 25: the test parts of five runs are the folds of one "
+        "permutation, and the shared offsets of a group are drawn from strata. Every run has the law "
+        "of the paper's runs, so that means estimate the same; they need fewer runs"
+    ),
+    (
+        "MSCR is the mean of the runs' ratios, as in Algorithm 1, where print has the ratio of means; "
+        "intervals are Student's over groups of runs"
+    ),
 )
 
 
@@ -53,7 +55,7 @@ _INTERVALS = (
         "full": Form(
             about="exact search over training and test part together",
             takes="seconds",
-            needs=f"{_DATA_2D}, and CIFAR-10; a file of one, or a folder that holds both",
+            needs=f"{DATA_2D}, and CIFAR-10; a file of one, or a folder that holds both",
             claims=[
                 Close("2r and eps_min of the data in the plane are as printed", "size: 2D*"),
                 Close("2r and eps_min of CIFAR-10 are as printed", "size: CIFAR*"),
@@ -82,7 +84,7 @@ def measure_separations(asked: Asked) -> Measured:
                 numbers.append(Number(name, value, printed, column=column))
     if not numbers:
         raise InputError(
-            f"data must be {_DATA_2D}, or CIFAR-10, or a folder that holds them, got {given!r}, "
+            f"data must be {DATA_2D}, or CIFAR-10, or a folder that holds them, got {given!r}, "
             "which has neither"
         )
     return Measured(
@@ -117,7 +119,7 @@ def name_cell(test: float | str, train: float | str) -> str:
     return f"test {test} / train {train}"
 
 
-def name_mscr(train: float | str) -> str:
+def name_mscr(train: object) -> str:
     """Name of an MSCR of Table 2, as claims call it."""
     return f"mscr: MSCR / train {train}"
 
@@ -195,16 +197,16 @@ def list_general_claims() -> list[Claim]:
         "fast": Form(
             about="8 groups of 25 runs",
             takes="3 minutes on two cores",
-            needs=_DATA_2D,
+            needs=DATA_2D,
             claims=list_shared_claims(full=False),
-            deviations=[_BALANCED, _INTERVALS],
+            deviations=DEVIATIONS,
         ),
         "full": Form(
             about="60 groups of 25 runs, for the precision of print",
             takes="20 minutes on two cores",
-            needs=_DATA_2D,
+            needs=DATA_2D,
             claims=list_shared_claims(full=True),
-            deviations=[_BALANCED, _INTERVALS],
+            deviations=DEVIATIONS,
         ),
     },
     errata=[
@@ -231,7 +233,7 @@ def measure_matrix(asked: Asked) -> Measured:
     rows = make_rows("ours", found) if found.groups > 1 else []
     return Measured(
         tables=tabulate(found, published),
-        figure=(lambda: _draw_lines(rows)) if rows else None,
+        figure=(lambda: draw_lines(rows)) if rows else None,
         settings=describe(found),
         unfinished=found.unfinished,
         claims=claims,
@@ -243,18 +245,25 @@ def is_printed_set(data: Dataset) -> bool:
     return sorted(np.bincount(data.y)) == _CLASSES
 
 
+def load_set(asked: Asked) -> Dataset:
+    """Load the points that were given."""
+    from shaketable.data.files import load
+
+    return load(asked.require_data(DATA_2D))
+
+
 def run_forest(asked: Asked, groups: int) -> GroupedHits:
     """Carry out groups of runs of the random forest under all noise."""
     from shaketable.reproductions.papers.plane_forest import PlaneForest
 
-    return _run(asked, PlaneForest(), LEVELS, groups)
+    return run_model(asked, PlaneForest(), LEVELS, groups)
 
 
-def _run(asked: Asked, model: Any, tests: Sequence[float | str], groups: int) -> GroupedHits:
-    from shaketable.data.files import load
+def run_model(asked: Asked, model: Any, tests: Sequence[float | str], groups: int) -> GroupedHits:
+    """Carry out groups of runs of a model, under noise of some sizes; all names keep theirs."""
     from shaketable.reproductions.papers.balanced_runs import Plan, find_noise, run_groups
 
-    data, p = load(asked.require_data(_DATA_2D)), as_p(asked.norm)
+    data, p = load_set(asked), as_p(asked.norm)
     with asked.share(_STUDY).open_store() as store:
         noise = find_noise(data, p, LEVELS, store)
         plan = Plan(
@@ -275,10 +284,13 @@ def compute_accuracies(found: GroupedHits) -> FloatArray:
     return np.asarray(100 * found.accuracies.mean(axis=1))
 
 
-def compute_mscr(found: GroupedHits, at: int) -> FloatArray:
-    """Mean MSCR of every group in per cent, (groups, training noise); `at` is eps_min's place."""
+def compute_mscr(found: GroupedHits) -> FloatArray:
+    """Mean MSCR of every group in per cent, (groups, training noise)."""
+    plan = found.plan
+    at = [*plan.test].index(plan.train[LEVELS.index("eps_min")])
     clean, robust = found.accuracies[:, :, 0], found.accuracies[:, :, at]
-    return 100 * relative_change(clean, robust).mean(axis=1)
+    losses = relative_change(clean, robust)
+    return np.asarray(100 * losses.mean(axis=1))
 
 
 def tabulate(found: GroupedHits, published: Mapping[Any, Any] | None) -> list[NumberTable]:
@@ -286,7 +298,7 @@ def tabulate(found: GroupedHits, published: Mapping[Any, Any] | None) -> list[Nu
     if not found.groups:
         return []
     accuracies = compute_accuracies(found)
-    mscr = compute_mscr(found, LEVELS.index("eps_min"))
+    mscr = compute_mscr(found)
 
     def make_number(row: str, column: str, values: FloatArray) -> Number:
         printed = published[row, column].printed if published else None
@@ -320,8 +332,7 @@ def make_rows(model: str, found: GroupedHits) -> list[Row]:
     """Rows of charts: MSCR, and clean accuracy, of a model by training noise."""
     from shaketable.views.drawing import make_columns
 
-    at = [*map(str, found.plan.test)].index(str(find_eps_min(found)))
-    clean, mscr = compute_accuracies(found)[:, 0], compute_mscr(found, at)
+    clean, mscr = compute_accuracies(found)[:, 0], compute_mscr(found)
     return [
         {
             "model": model,
@@ -334,20 +345,15 @@ def make_rows(model: str, found: GroupedHits) -> list[Row]:
     ]
 
 
-def find_eps_min(found: GroupedHits) -> Any:
-    """Return the noise of size eps_min."""
-    return found.plan.train[LEVELS.index("eps_min")]
-
-
-def _draw_lines(rows: Sequence[Row]) -> Chart:
+def draw_lines(rows: Sequence[Row]) -> Chart:
     """Clean accuracy and MSCR against the training noise."""
-    from shaketable.findings.figures.models import draw_lines
+    from shaketable.findings.figures import models
     from shaketable.views.drawing import compose_figure
 
     clean = [row | {name: row[f"clean{end}"] for name, end in _ENDS.items()} for row in rows]
     panels = [
-        draw_lines(clean, "a  Clean accuracy", "clean accuracy, per cent", at_most=100),
-        draw_lines(rows, "b  MSCR", "MSCR, per cent"),
+        models.draw_lines(clean, "a  Clean accuracy", "clean accuracy, per cent", at_most=100),
+        models.draw_lines(rows, "b  MSCR", "MSCR, per cent"),
     ]
     return compose_figure(
         panels,

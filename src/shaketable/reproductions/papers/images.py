@@ -1,0 +1,117 @@
+"""Networks on images: how they are trained in each form, and what their numbers stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shaketable.core.types import FloatArray
+from shaketable.reproductions.numbers import Ours, rescale
+from shaketable.reproductions.registry import Asked
+
+if TYPE_CHECKING:
+    from shaketable.data.dataset import Dataset
+    from shaketable.findings.series import Series
+    from shaketable.statistics.estimate import Estimate
+    from shaketable.training.trained import UntrainedNetwork
+
+SETS: Mapping[tuple[int, int], str] = {
+    (32, 10): "CIFAR-10",
+    (32, 100): "CIFAR-100",
+    (64, 200): "TinyImageNet",
+}
+"""The papers' image sets, by height and number of classes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingPlan:
+    """Which network is trained, how, and on how many of the images."""
+
+    recipe: str
+    runs: int
+    network: str | None = None
+    """Of its recipe, if None; so are epochs, batch and rate."""
+    epochs: int | None = None
+    batch: int | None = None
+    rate: float | None = None
+    training_images: int | None = None
+    """All, if None."""
+    test_images: int | None = None
+
+    def take_images(self, data: Dataset) -> Dataset:
+        """Return as many images as it says, drawn with seed 0, in every run the same."""
+        if self.training_images is not None:
+            data = data.sample(self.training_images, part="train")
+        return data if self.test_images is None else data.sample(self.test_images)
+
+    def make_network(self, asked: Asked, *, validate: bool = False) -> UntrainedNetwork:
+        """Return the network to train; it is compiled on a GPU, where a study trains many."""
+        import torch
+
+        from shaketable.training.recipes import make_recipe
+        from shaketable.training.trained import UntrainedNetwork
+
+        recipe = make_recipe(
+            self.recipe,
+            network=self.network,
+            epochs=self.epochs,
+            batch=self.batch,
+            rate=self.rate,
+        )
+        on_gpu = torch.cuda.is_available() and not str(asked.device or "").startswith("cpu")
+        return UntrainedNetwork(
+            None,
+            recipe,
+            batch=self.batch,
+            device=asked.device,
+            compiled=True if on_gpu else None,
+            validate=validate,
+        )
+
+    def count_runs(self, asked: Asked) -> int:
+        """Return the number of runs that was asked for, or its own."""
+        return self.runs if asked.runs is None else asked.runs
+
+    def describe(self, network: UntrainedNetwork, data: Dataset, runs: int) -> dict[str, Any]:
+        """Return how it is trained, for the settings of a result."""
+        train, test = data.parts()
+        recipe = network.plan
+        return {
+            "Data": data.name,
+            "Network": f"{recipe.network}, recipe {self.recipe}, {recipe.epochs} epochs",
+            "Batch": f"{recipe.batch} images",
+            "Images": f"{len(train)} for training, {len(test)} for tests, the same in every run",
+            "Runs": runs,
+        }
+
+
+def load_images(asked: Asked, what: str) -> Dataset:
+    """Return the images that were asked for."""
+    import shaketable as st
+
+    return st.load(asked.require_data(what))
+
+
+def name_set(data: Dataset) -> str:
+    """Return the name of an image set of the papers, or nothing, by size and number of classes.
+
+    >>> import shaketable as st
+    >>> name_set(st.load("iris"))
+    ''
+    """
+    if len(data.shape) != 3:
+        return ""
+    return SETS.get((data.shape[0], len(data.classes)), "")
+
+
+def in_per_cent(values: FloatArray, estimate: Callable[[], Estimate]) -> Ours:
+    """Return one value per run; of a single run its estimate, over the images."""
+    return 100 * np.asarray(values) if len(values) > 1 else rescale(estimate())
+
+
+def share_of_right(series: Series) -> Ours:
+    """Return the accuracy of a series in per cent."""
+    return in_per_cent(series.accuracies, lambda: series.accuracy)
