@@ -193,7 +193,11 @@ class Reproduced(Displayed):
             "unfinished": self.measured.unfinished,
             "claims": [judgement.json() for judgement in self.judgements],
             "tables": [table.json() for table in self.measured.tables],
-            "sentences": [each.text for each in self.measured.blocks if isinstance(each, Sentence)],
+            "sentences": [
+                each.text
+                for each in self.measured.blocks
+                if isinstance(each, Sentence) and each.level != "detail"
+            ],
             "deviations": [*self.form.deviations],
             "errata": [*self.reproduction.errata],
             "settings": dict(self.settings),

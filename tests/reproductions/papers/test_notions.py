@@ -205,13 +205,20 @@ def test_a_wrong_worst_case_fails_a_claim(small, monkeypatch):
     assert st.reproduce("notions").verdict == "fails"
 
 
-def test_models_of_one_kind_are_one_line_each():
+def list_rows(chart, layer):
+    """Rows of the data of a layer."""
+    spec = chart.to_dict()
+    return spec["datasets"][spec["layer"][layer]["data"]["name"]]
+
+
+def test_models_have_the_colour_of_their_family():
     chart = draw_ranks(
         {"a": {"m": 1.0, "n": 2.0}, "b": {"m": 2.0, "n": 1.0}}, {"m": "x", "n": "y", "o": "z"}
     )
-    spec = chart.to_dict()
-    assert len(spec["layer"]) == 4
-    (data,) = (
-        spec["datasets"].values() if "datasets" in spec else [spec["layer"][0]["data"]["values"]]
-    )
-    assert {row["family"] for row in data} == {"x", "y"}
+    assert {row["family"] for row in list_rows(chart, 0)} == {"x", "y"}
+    assert [row["text"] for row in list_rows(chart, 2)] == ["m", "n"]
+
+
+def test_models_that_share_a_place_are_named_in_one_line():
+    chart = draw_ranks({"a": {"m": 1.5, "n": 1.5}}, {"m": "x", "n": "x"})
+    assert [row["text"] for row in list_rows(chart, 3)] == ["m, n"]

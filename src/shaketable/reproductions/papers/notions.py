@@ -139,7 +139,10 @@ def measure_notions(asked: Asked) -> Measured:
             dozen.tabulate_gaps(),
             tabulate_own(data, asked.seed),
         ],
-        blocks=[*map(Sentence, [*dozen.describe(), _describe_models(makers), _describe_notions()])],
+        blocks=[
+            Sentence("the better the place of a model, the fuller its colour", level="detail"),
+            *map(Sentence, [*dozen.describe(), _describe_models(makers), _describe_notions()]),
+        ],
         figure=dozen.draw if measures else None,
         settings={
             "Data": f"{data.name}: {BUDGET.train} points to train on, {BUDGET.test} to test",
@@ -237,7 +240,7 @@ class Dozen:
                 heat = 1 - (float(self.ranks[key][place]) - 1) / most
                 note = f"± {(e.high - e.low) / 2:.1f}"
                 numbers.append(Number(model, e, column=notion.name, note=note, heat=heat))
-        title = "Every notion of every model; ± half of the 95 % interval, best places coloured"
+        title = "Every notion of every model; ± half of the 95 % interval"
         return NumberTable("notion", title, numbers, unit="%", digits=1, corner="model")
 
     def tabulate_order(self) -> NumberTable:
