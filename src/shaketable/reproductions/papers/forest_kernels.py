@@ -141,8 +141,10 @@ def _bound_blocks(f, value, points, start, end, first, second, bounds):
             before, after = _get_rank(points[low - 1], f), _get_rank(points[low], f)
             if value[after] > value[before] + _SAME:
                 best = max(best, here)
-        others = _sum_squares(c, b, first, second), _sum_squares(a, d, first, second)
-        bounds[k] = max(max(here, _sum_squares(c, d, first, second)), max(others[0], others[1]))
+        highest = here
+        for corner in ((c, b), (a, d), (c, d)):
+            highest = max(highest, _sum_squares(corner[0], corner[1], first, second))
+        bounds[k] = highest
         a, b = c, d
     return best
 

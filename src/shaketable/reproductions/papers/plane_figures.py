@@ -9,7 +9,7 @@ import numpy as np
 
 from shaketable.core.types import FloatArray
 from shaketable.reproductions.claims import Claim, Order, Within
-from shaketable.reproductions.numbers import Number, NumberTable
+from shaketable.reproductions.numbers import FEWEST, Number, NumberTable
 from shaketable.reproductions.papers.balanced_runs import RUNS_EACH
 from shaketable.reproductions.papers.planes import (
     DATA_2D,
@@ -117,7 +117,8 @@ def tabulate_copies(values: Mapping[int, FloatArray]) -> list[NumberTable]:
     others = {k: v for k, v in values.items() if k != _USUAL}
     accuracy = [Number(f"k = {k}", v) for k, v in values.items()]
     gain = [Number(f"k = {k}", v - usual) for k, v in others.items()]
-    spread = [Number(f"k = {k}", compare_spread(v, usual)) for k, v in others.items()]
+    several = len(usual) >= FEWEST and np.ptp(usual) > 0
+    spread = [Number(f"k = {k}", compare_spread(v, usual)) for k, v in others.items() if several]
     return [
         NumberTable("accuracy", f"Accuracy under noise of {SIZE:g}", accuracy, "per cent", 3),
         NumberTable("gain", "Accuracy minus that of ten copies", gain, "points", 3),
