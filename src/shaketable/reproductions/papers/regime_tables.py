@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from shaketable.findings.suite_results import SuiteResult
     from shaketable.statistics.estimate import Estimate
 
+STANDARD = "Standard"
+"""Training without noise and augmentation beyond flips and crops."""
 RELEASED = {"RA": "tv-randaugment", "AM": "tv-augmix"}
 """RandAugment and AugMix as the authors released them."""
 
-_SHORT = {**RELEASED, "MU": "mixup", "TA": "trivialaugment", "Standard": "clean"}
+_SHORT = {**RELEASED, "MU": "mixup", "TA": "trivialaugment", STANDARD: "clean"}
 
 METRICS = ("E_clean", "mCE", "mCE_xN", "mCE_Lp", "iCE")
 """In the order of the printed tables."""
@@ -79,7 +81,7 @@ class Study:
     @property
     def norms(self) -> list[str]:
         """Regimes of p-norm noise alone, after plain training."""
-        return [r for r in self.specs if r == "Standard" or r.partition("+")[0] not in _SHORT]
+        return [r for r in self.specs if r == STANDARD or r.partition("+")[0] not in _SHORT]
 
     @property
     def augmented(self) -> list[str]:
@@ -200,12 +202,12 @@ def tabulate_deltas(study: Study, prefix: str | None, regimes: Sequence[str]) ->
     numbers = [
         Number(
             regime,
-            study.average(regime, metric) - study.average("Standard", metric),
+            study.average(regime, metric) - study.average(STANDARD, metric),
             None if prefix is None else printed.get(f"{prefix}{regime}", metric),
             metric,
         )
         for regime in regimes
-        if regime != "Standard"
+        if regime != STANDARD
         for metric in COMPARED
     ]
     title = "Minus plain training, paired by run"
@@ -248,6 +250,8 @@ def tabulate_transfer(study: Study) -> NumberTable:
     for run in study.runs:
         for row in compute_transfer([s.keep_runs({run}) for s in series]):
             found.setdefault((row["train"], row["noise"]), []).append(row["value"])
+    # a noise under which every model of some run is always wrong has no best one
+    found = {place: values for place, values in found.items() if len(values) == len(study.runs)}
     trains = dict.fromkeys(train for train, _ in found)
     numbers = []
     for train in trains:

@@ -18,8 +18,28 @@ from shaketable.reproductions.claims import Claim, Close, Order, Within
 from shaketable.reproductions.numbers import Number, NumberTable
 from shaketable.reproductions.papers.images import TrainingPlan, load_images, name_set
 from shaketable.reproductions.papers.pieces import run_pieces
+from shaketable.reproductions.papers.regime_claims import (
+    ARROWS,
+    AUGMIX,
+    CIFAR,
+    EXACT,
+    FLATTER,
+    FROM_PRINT,
+    LONGER,
+    NOISE_IN_RANGE,
+    OWN_NOISE,
+    RECIPE_CLAIMS,
+    SAME_ROW,
+    SETS,
+    SMALL_AUGMIX,
+    SMALL_GAINS,
+    TINY,
+    name_all,
+    state,
+)
 from shaketable.reproductions.papers.regime_tables import (
     ADDED,
+    STANDARD,
     Study,
     follow_arrows,
     follow_noise,
@@ -38,10 +58,6 @@ from shaketable.reproductions.registry import Asked, Form, FormName, Measured, d
 if TYPE_CHECKING:
     from shaketable.data.dataset import Dataset
     from shaketable.views.drawing import Chart
-
-STANDARD = "Standard"
-SETS = ("C1", "C2", "C3")
-"""Sets of p-norm noise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,35 +121,6 @@ CURVE_PLANS: Mapping[FormName, TrainingPlan] = {
     "full": TrainingPlan(recipe="pnorm-wrn", runs=1),
 }
 
-_CIFAR = "CIFAR-10 or CIFAR-100 by --data, such as an .npz with x_train, y_train, x_test, y_test"
-_TINY = f"{_CIFAR}, or a folder of Tiny ImageNet"
-_SHARED = "the study that all names of this paper share"
-_FAST_ABOUT = f"ResNet-9 of width 4, 3 epochs of 10 000 images, 11 regimes, 5 runs: {_SHARED}"
-_GPU_ABOUT = f"ResNet-9, 10 epochs, 23 regimes, 5 runs: {_SHARED}"
-_FULL_ABOUT = f"WRN-28-4, DenseNet-201-12 and ResNeXt-29-32x4d, 150 epochs, 29 regimes: {_SHARED}"
-_FAST_TAKES = "8 minutes on two cores; seconds after another name of this paper"
-_GPU_TAKES = "25 minutes on an H200, in pieces; seconds after another name of this paper"
-_FULL_TAKES = "two days on an H200, in pieces of ten minutes"
-_SMALL = (
-    "The network is small, and sees 10 000 images three times: more than half of its answers are "
-    "wrong, in print 5 % on CIFAR-10. So signs and orders are claimed, and no values.",
-    "Networks are tested on 250 images, the same in every run.",
-    "So small a network loses more clean accuracy by noise and augmentation than it gains under "
-    "corruptions, but for p-norm noise. So what corruptions add to the clean error is claimed, not "
-    "mCE itself.",
-)
-_SHORT = (
-    "ResNet-9 and 10 epochs in place of three networks and 150 epochs: augmentations cost clean "
-    "accuracy that they gain in print, and noise harms plain training less, so that differences "
-    "are smaller. Signs and orders are claimed, and few values.",
-)
-_OWN_NOISE = "Every image has its own noise; in print eight share one draw of magnitudes."
-_ONE_SET = (
-    "Print averages over three networks and both CIFAR sets. Ours is of the data that are given: "
-    "one set, {networks}."
-)
-_OTHER_NETWORK = "Print has DenseNet-201-12 on CIFAR-100. Beside it stands ours of the same data."
-
 
 def measure_study(asked: Asked) -> tuple[Study | None, str, dict[str, Any]]:
     """Train with all regimes, as far as time allows; names of this paper share the study."""
@@ -179,82 +166,6 @@ def carry_out(
     return Study(records, trained, name_set(whole)), left, settings
 
 
-def _name_all(metric: str, regimes: Sequence[str], table: str = "delta") -> str:
-    return "; ".join(f"{table}: {regime} / {metric}" for regime in regimes)
-
-
-def _fall(text: str, metric: str, regimes: Sequence[str], table: str = "delta") -> Claim:
-    return Within(text, _name_all(metric, regimes, table), high=0)
-
-
-_NOISE_IN_RANGE = Within(
-    "the errors under the four noises that follow from print lie between 0 and 100 %",
-    "noise: *",
-    low=0,
-    high=100,
-)
-_SINGLES = ("l0(0.01)", "l0.5(75000)", "l2(1)", "linf(0.02)")
-"""Single norms of Table 4 on CIFAR."""
-
-_SMALL_GAINS: list[Claim] = [
-    _fall("C1, C2 and C3 lower mCE_Lp", "mCE_Lp", SETS),
-    _fall("C1, C2 and C3 lower what p-norm noise adds to the clean error", f"mCE_Lp{ADDED}", SETS),
-    _fall(
-        "C1, C2 and C3 lower what the 19 corruptions add to the clean error", f"mCE{ADDED}", SETS
-    ),
-    _fall(
-        "C2 leaves p-norm noise less to add than L0.5, L2 or L-inf alone",
-        f"mCE_Lp{ADDED}",
-        [f"C2 and {single}" for single in _SINGLES[1:]],
-        "lead",
-    ),
-    Within("C1 and C2 cost clean accuracy", _name_all("E_clean", SETS[:2]), low=0),
-]
-_GAINS: list[Claim] = [
-    _fall("C1, C2 and C3 lower mCE_Lp", "mCE_Lp", SETS),
-    _fall("C1, C2 and C3 lower mCE", "mCE", SETS),
-    _fall(
-        "C2 lowers mCE_Lp more than noise of L0.5, L2 or L-inf alone",
-        "mCE_Lp",
-        [f"C2 and {single}" for single in _SINGLES[1:]],
-        "lead",
-    ),
-]
-_LONGER: list[Claim] = [
-    *_GAINS,
-    _fall("C1, C2 and C3 lower mCE_xN", "mCE_xN", SETS),
-    _fall("noise of every single norm lowers mCE_Lp", "mCE_Lp", _SINGLES),
-    Within("C1 and C2 cost clean accuracy", _name_all("E_clean", SETS[:2]), low=0),
-]
-
-
-def _state_table(
-    name: str, about: str, errata: Sequence[str], claims: Mapping[FormName, Sequence[Claim]]
-) -> dict[str, Any]:
-    """Return what is declared of a name, of which each form has own claims."""
-    deviations: Mapping[FormName, list[str]] = {
-        "fast": [*_SMALL, _OWN_NOISE],
-        "gpu": [*_SHORT, _OWN_NOISE],
-        "full": [_OWN_NOISE],
-    }
-    texts: Mapping[FormName, tuple[str, str, str]] = {
-        "fast": (_FAST_ABOUT, _FAST_TAKES, _CIFAR),
-        "gpu": (_GPU_ABOUT, _GPU_TAKES, f"{_CIFAR}; a GPU"),
-        "full": (_FULL_ABOUT, _FULL_TAKES, f"{_TINY}; a GPU"),
-    }
-    forms: dict[FormName, Form] = {}
-    for form, own in claims.items():
-        what, takes, needs = texts[form]
-        extra = list(deviations[form])
-        if name == "pnorm-table4":
-            networks = "the mean of the three" if form == "full" else "one network"
-            extra.append(_ONE_SET.format(networks=networks))
-        if name == "pnorm-table3":
-            extra.append(_OTHER_NETWORK)
-        forms[form] = Form(about=what, takes=takes, needs=needs, claims=own, deviations=extra)
-    return {"about": about, "forms": forms, "errata": errata}
-
-
 def _finish(
     study: Study | None,
     left: str,
@@ -267,7 +178,7 @@ def _finish(
     keys = {table.key for table in exact}
     claims: list[Claim] | None = None
     if study is not None and not study.image_set.startswith("CIFAR"):
-        claims = [claim for claim in _EXACT if claim.numbers.partition(":")[0] in keys]
+        claims = [claim for claim in EXACT if claim.numbers.partition(":")[0] in keys]
     return Measured(
         tables=[*tables, *exact],
         settings=settings,
@@ -278,47 +189,27 @@ def _finish(
     )
 
 
-_SAME_ROW = Close("the standard network of Table 3 is that of Table 5", "same: *", tolerance=0.05)
-_SLIP = Within(
-    "three values of mCE_Lp on Tiny ImageNet nearly repeat the mCE_xN beside them",
-    "slip: densenet TA; slip: wrn TA; slip: resnext TA",
-    low=-0.05,
-    high=0.05,
-)
-_NO_SLIP = Within(
-    "no other network has such an mCE_Lp: all others are at least 15 points below",
-    "slip: least of all others",
-    low=15,
-)
-_ARROWS = Within(
-    "in print, p-norm noise after TrivialAugment lowers both errors on Tiny ImageNet",
-    "print: densenet TA to *; print: resnext TA to *",
-    high=0,
-)
-_EXACT: list[Any] = [_NOISE_IN_RANGE, _SAME_ROW, _SLIP, _NO_SLIP, _ARROWS]
-
-
 @declare(
     "pnorm-table3",
     place="Table 3",
-    **_state_table(
+    **state(
         "pnorm-table3",
         "five metrics of networks trained with single p-norms and with sets of them",
         ["pnorm-ice-brackets", "pnorm-shared-pattern"],
         {
-            "fast": [_NOISE_IN_RANGE, _SAME_ROW, *_SMALL_GAINS],
+            "fast": [NOISE_IN_RANGE, SAME_ROW, *SMALL_GAINS],
             "gpu": [
-                _NOISE_IN_RANGE,
-                _SAME_ROW,
-                *_LONGER,
+                NOISE_IN_RANGE,
+                SAME_ROW,
+                *LONGER,
                 Within(
                     "imperceptible noise harms plain training", "metrics: Standard / iCE", low=0
                 ),
             ],
             "full": [
-                _NOISE_IN_RANGE,
-                _SAME_ROW,
-                *_LONGER,
+                NOISE_IN_RANGE,
+                SAME_ROW,
+                *LONGER,
                 Close("clean errors are within 2.5 points of print", "metrics: * / E_clean", 2.5),
                 Close("all mCE are within 5 points of print", "metrics: * / mCE*", 5),
             ],
@@ -359,25 +250,25 @@ def _repeat_standard() -> NumberTable:
 @declare(
     "pnorm-table4",
     place="Table 4",
-    **_state_table(
+    **state(
         "pnorm-table4",
         "what training with p-norm noise changes, against plain training",
         ["pnorm-shared-pattern"],
         {
-            "fast": [*_SMALL_GAINS],
+            "fast": [*SMALL_GAINS],
             "gpu": [
-                *_LONGER,
+                *LONGER,
                 Close(
                     "C1, C2 and C3 change mCE_xN and E_clean as in print, to 2.5 points",
-                    _name_all("mCE_xN", SETS) + "; " + _name_all("E_clean", SETS),
+                    name_all("mCE_xN", SETS) + "; " + name_all("E_clean", SETS),
                     tolerance=2.5,
                 ),
             ],
             "full": [
-                *_LONGER,
+                *LONGER,
                 Close(
                     "C1, C2 and C3 change E_clean, mCE and mCE_xN as in print, to 5 points",
-                    "; ".join(_name_all(m, SETS) for m in ("E_clean", "mCE", "mCE_xN")),
+                    "; ".join(name_all(m, SETS) for m in ("E_clean", "mCE", "mCE_xN")),
                     tolerance=5,
                 ),
             ],
@@ -394,56 +285,22 @@ def measure_table4(asked: Asked) -> Measured:
     return _finish(study, left, settings, [], [table, tabulate_leads(study)])
 
 
-_SMALL_AUGMIX: list[Claim] = [
-    _fall(
-        "AugMix and TrivialAugment lower what corruptions other than noise add to the clean error",
-        f"mCE_xN{ADDED}",
-        ["AM", "TA"],
-    ),
-    _fall(
-        "C2 after AugMix lowers what p-norm noise adds to the clean error",
-        f"mCE_Lp{ADDED}",
-        ["AM+C2 and AM"],
-        "lead",
-    ),
-]
-_AUGMIX: list[Claim] = [
-    _fall("AugMix lowers mCE", "mCE", ["AM"]),
-    _fall("AugMix lowers mCE_xN", "mCE_xN", ["AM"]),
-    _fall("AugMix + C2 has a lower mCE_Lp than AugMix", "mCE_Lp", ["AM+C2 and AM"], "lead"),
-]
-_RECIPE_CLAIMS: list[Claim] = [
-    Close("E_clean is within a point of print", "metrics: wrn * / E_clean", 1.0),
-    Close("mCE is within 3 points of print", "metrics: wrn * / mCE", 3.0),
-    Close("mCE_xN is within 3 points of print", "metrics: wrn * / mCE_xN", 3.0),
-    Close("mCE_Lp is within 3 points of print", "metrics: wrn * / mCE_Lp", 3.0),
-    Close("iCE is within 6 points of print", "metrics: wrn * / iCE", 6.0),
-    Order(
-        "mCE_Lp falls from RandAugment to TrivialAugment to AugMix + C2",
-        [f"metrics: wrn {row} / mCE_Lp" for row in ("AM+C2", "TA", "RA")],
-    ),
-    Order(
-        "mCE falls from RandAugment to TrivialAugment to AugMix + C2",
-        [f"metrics: wrn {row} / mCE" for row in ("AM+C2", "TA", "RA")],
-    ),
-]
-_FROM_PRINT = [_NOISE_IN_RANGE, _SLIP, _NO_SLIP]
-_TABLE5 = _state_table(
+_TABLE5 = state(
     "pnorm-table5",
     "five metrics of networks trained with augmentations, and with p-norm noise after them",
     ["pnorm-table5", "pnorm-augmentations", "pnorm-ice-brackets", "pnorm-shared-pattern"],
     {
-        "fast": [*_FROM_PRINT, *_SMALL_AUGMIX],
-        "full": [*_FROM_PRINT, *_AUGMIX, *_RECIPE_CLAIMS],
+        "fast": [*FROM_PRINT, *SMALL_AUGMIX],
+        "full": [*FROM_PRINT, *AUGMIX, *RECIPE_CLAIMS],
     },
 )
 _TABLE5["forms"]["gpu"] = Form(
     about="WRN-28-4 by the full recipe of 150 epochs, rows RA, AM+C2 and TA of print, 3 runs",
     takes="50 minutes on an H200, in pieces of ten minutes (4.5 minutes a training)",
-    needs=f"{_TINY}; a GPU",
-    claims=[*_FROM_PRINT, *_RECIPE_CLAIMS],
+    needs=f"{TINY}; a GPU",
+    claims=[*FROM_PRINT, *RECIPE_CLAIMS],
     deviations=[
-        _OWN_NOISE,
+        OWN_NOISE,
         "Print has one training of every row; ours are three, with intervals over them.",
     ],
 )
@@ -475,7 +332,7 @@ def measure_table5(asked: Asked) -> Measured:
 @declare(
     "pnorm-fig3",
     place="Fig. 3",
-    **_state_table(
+    **state(
         "pnorm-fig3",
         "how robustness against noise of one norm transfers to others",
         ["pnorm-shared-pattern"],
@@ -521,13 +378,13 @@ PAIRS = ((STANDARD, "C1"), (STANDARD, "C2"), ("AM", "AM+C2"), ("TA", "TA+C1"))
 @declare(
     "pnorm-fig4",
     place="Fig. 4",
-    **_state_table(
+    **state(
         "pnorm-fig4",
         "clean error against mCE, with arrows to networks that are also trained with noise",
         ["pnorm-shared-pattern"],
         {
             form: [
-                _ARROWS,
+                ARROWS,
                 Within(
                     f"every arrow lowers {what}",
                     "; ".join(f"arrow: {start} to {end} / {metric}" for start, end in pairs),
@@ -567,25 +424,6 @@ def _draw_arrows(study: Study, pairs: Sequence[tuple[str, str]]) -> Chart:
     return draw_errors(records, metric="mce")
 
 
-_FLATTER: list[Claim] = [
-    Order(
-        "the curve of TrivialAugment ends lowest on training points, that of plain training "
-        "highest, and that of C1 between them",
-        [f"last: {regime} / training" for regime in ("TA", "C1", STANDARD)],
-    ),
-    Order(
-        "C1 after TrivialAugment makes its curve flatter still",
-        ["last: TA+C1 / training", "last: TA / training"],
-    ),
-    Within(
-        "TrivialAugment regularises: training points are right less often than with plain "
-        "training, held-out points no less than 15 points less",
-        "loss: TA / held out",
-        high=15,
-    ),
-]
-
-
 @declare(
     "pnorm-fig6",
     place="Fig. 6",
@@ -594,29 +432,29 @@ _FLATTER: list[Claim] = [
         "fast": Form(
             about="ResNet-9 of width 4, 5 epochs of 5 000 images, 4 regimes, 5 runs",
             takes="2 minutes on two cores",
-            needs=_CIFAR,
-            claims=_FLATTER[:2],
+            needs=CIFAR,
+            claims=FLATTER,
             deviations=[
                 "The network is small and sees 5 000 images five times, in print all of them 150 "
                 "times. So only the order on training points is claimed.",
-                _OWN_NOISE,
+                OWN_NOISE,
             ],
         ),
         "gpu": Form(
             about="ResNet-9, 30 epochs, 4 regimes, 5 runs",
             takes="6 minutes on an H200",
-            needs=f"{_CIFAR}; a GPU",
-            claims=_FLATTER,
-            deviations=["ResNet-9 and 30 epochs in place of 150.", _OWN_NOISE],
+            needs=f"{CIFAR}; a GPU",
+            claims=FLATTER,
+            deviations=["ResNet-9 and 30 epochs in place of 150.", OWN_NOISE],
         ),
         "full": Form(
             about="WRN-28-4 by the full recipe of 150 epochs, 4 regimes, one run as in print",
             takes="20 minutes on an H200, in pieces of ten minutes",
-            needs=f"{_CIFAR}; a GPU",
+            needs=f"{CIFAR}; a GPU",
             claims=[],
             deviations=[
                 "One run shows no spread, so nothing is claimed; --runs 3 shows more.",
-                _OWN_NOISE,
+                OWN_NOISE,
             ],
         ),
     },
@@ -644,7 +482,7 @@ def measure_curves(asked: Asked) -> Measured:
                 "keep_models": folder,
             },
         )
-        trained = load_networks(folder) if not left else []
+        trained = load_networks(folder, runs) if not left else []
     settings = plan.describe(network, data, runs)
     if not trained:
         return Measured(tables=[], settings=settings, unfinished=left)
@@ -656,11 +494,12 @@ def measure_curves(asked: Asked) -> Measured:
     )
 
 
-def load_networks(folder: Path) -> list[Any]:
-    """Return the networks of a folder, with their curves."""
+def load_networks(folder: Path, runs: int) -> list[Any]:
+    """Return the networks of the first runs in a folder, with their curves."""
     from shaketable.models.networks.files import load_network
 
-    return [load_network(path) for path in sorted(folder.glob("*.pt"))]
+    paths = (path for run in range(runs) for path in sorted(folder.glob(f"*,_run_{run},_*.pt")))
+    return [load_network(path) for path in paths]
 
 
 def tabulate_curves(trained: Sequence[Any], names: Mapping[str, str]) -> list[NumberTable]:
