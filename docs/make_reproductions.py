@@ -1,27 +1,37 @@
 """Write the pages of the reproductions, ``reproductions/``, from what was last measured.
 
-    python docs/make_reproductions.py
+    python docs/make_reproductions.py           # pages of what the package holds
+    python docs/make_reproductions.py FOLDER    # takes new results first
 
-The numbers are those of the JSON files that `shaketable reproduce` wrote, which the package holds.
-The pages are committed, so that they can be read where the files are; a test compares them.
+FOLDER is what ``shaketable reproduce NAME --out FOLDER`` wrote: its JSON files become those of the
+package, and its figures those of the pages, unless they are large. The pages are committed, so that
+they can be read where the files are; a test compares them.
 """
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import shaketable.reproductions
+from shaketable.core.schemas import SCHEMA_VERSION
+from shaketable.reproductions.claims import Claim, Order, select
 from shaketable.reproductions.listing import load_measured
+from shaketable.reproductions.numbers import NumberTable
 from shaketable.reproductions.registry import PAPERS, REPRODUCTIONS, Form, Reproduction
 
 FOLDER = Path(__file__).parent / "reproductions"
-HEAD = (
-    "<!-- Written by docs/make_reproductions.py from what was last measured; change the "
-    "declarations, not this page. -->"
-)
+MEASURED = Path(shaketable.reproductions.__file__).parent / "measured"
+LINES = 150
+"""Lines of a page at most; rows of long tables are left out until it fits."""
+FIGURE = 60_000
+"""Bytes of a figure at most; those that are larger are not on the pages."""
+HEAD = "<!-- Written by docs/make_reproductions.py from what was last measured; not by hand. -->"
 
 _INDEX = """\
 # Reproductions
@@ -49,40 +59,35 @@ did. Numbers that the papers got wrong are corrected before they are compared; t
 
 Paths in commands are those of files that are not part of the package: the points in the plane come
 with the code of Siedel et al. (2022), CIFAR-10 and MNIST are public.
-
-| name | published | form | claims | time | when, where |
-|---|---|---|---|---|---|
 """
+
+_HEAD = ("| name | published | form | claims | time | when, where |", "|---|---|---|---|---|---|")
 
 
 def make_pages() -> dict[str, str]:
-    """Make all pages, by the names of their files."""
+    """Make all pages, by the names of their files: an index, and one for every name."""
+    pages = {f"{each.name}.md": _make_page(each) for each in map(REPRODUCTIONS.get, REPRODUCTIONS)}
+    return {"index.md": _make_index(), **pages}
+
+
+def _make_index() -> str:
     groups: dict[str, list[Reproduction]] = {paper: [] for paper in PAPERS}
-    for each in REPRODUCTIONS.values():
+    for each in map(REPRODUCTIONS.get, REPRODUCTIONS):
         groups[each.name.partition("-")[0]].append(each)
-    groups = {paper: found for paper, found in groups.items() if found}
-    pages = {f"{paper}.md": _make_page(paper, found) for paper, found in groups.items()}
-    return {"index.md": _make_index(groups), **pages}
-
-
-def _make_index(groups: Mapping[str, list[Reproduction]]) -> str:
-    rows = [
-        _list_row(paper, each, form)
-        for paper, found in groups.items()
-        for each in found
-        for form in each.forms
-    ]
-    links = [f"- [{_capitalise(PAPERS[paper])}]({paper}.md)" for paper in groups]
-    toctree = ["```{toctree}", ":hidden:", "", *groups, "```"]
-    lines = [HEAD, *_INDEX.splitlines(), *rows, "", *links, "", *toctree]
+    lines = [HEAD, *_INDEX.splitlines()]
+    for paper, found in groups.items():
+        if found:
+            lines += ["", f"## {_capitalise(PAPERS[paper])}", "", *_HEAD]
+            lines += [_list_row(each, form) for each in found for form in each.forms]
+    names = [each.name for found in groups.values() for each in found]
+    lines += ["", "```{toctree}", ":hidden:", "", *names, "```"]
     return "\n".join(lines) + "\n"
 
 
-def _list_row(paper: str, each: Reproduction, form: str) -> str:
+def _list_row(each: Reproduction, form: str) -> str:
     found = load_measured().get((each.name, form))
     first = form == next(iter(each.forms))
-    name = f"[{each.name}]({paper}.md#{each.name})" if first else ""
-    cells = [name, each.place if first else "", form]
+    cells = [f"[{each.name}]({each.name}.md)" if first else "", each.place if first else "", form]
     if found is None:
         cells += ["not measured", each.forms[form].takes, ""]
     else:
@@ -100,25 +105,26 @@ def _count(found: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _make_page(paper: str, found: list[Reproduction]) -> str:
-    lines = [HEAD, f"# {_capitalise(PAPERS[paper])}"]
-    for each in found:
-        lines += ["", f"## {each.name}", "", *_fill(_end(_capitalise(each.about)))]
-        if each.errata:
-            links = (
-                f"[{erratum}](../errata/{erratum.partition('-')[0]}.md#{erratum})"
-                for erratum in each.errata
-            )
-            lines += ["", *_fill(f"{each.place}. Errata: {', '.join(links)}.")]
-        elif each.place:
-            lines += ["", f"{each.place}."]
-        for name, form in each.forms.items():
-            lines += ["", f"### {each.name}, {name}", "", *_describe(each, name, form)]
+def _make_page(each: Reproduction) -> str:
+    """Make the page of a name, with as many rows of its tables as fit."""
+    for rows in (40, 30, 24, 20, 16, 12, 9, 6, 4, 2, 0):
+        lines = [*_list_lines(each, rows)]
+        if len(lines) <= LINES:
+            break
     return "\n".join(lines) + "\n"
 
 
-def _describe(each: Reproduction, name: str, form: Form) -> Iterator[str]:
-    """Yield the lines about one form: what it does and needs, its claims, what differs."""
+def _list_lines(each: Reproduction, rows: int) -> Iterator[str]:
+    yield from (HEAD, f"# {each.name}", "", *_fill(_end(_capitalise(each.about))), "")
+    errata = [f"[{e}](../errata/{e.partition('-')[0]}.md#{e})" for e in each.errata]
+    about = f"{_end(each.source)} Errata: {', '.join(errata)}." if errata else _end(each.source)
+    yield from _fill(_capitalise(about))
+    for name, form in each.forms.items():
+        yield from ("", f"## {_capitalise(name)} form", "", *_describe(each, name, form, rows))
+
+
+def _describe(each: Reproduction, name: str, form: Form, rows: int) -> Iterator[str]:
+    """Yield the lines about one form: what it does, its claims and numbers, what differs."""
     found = load_measured().get((each.name, name))
     needs = f" Needs {form.needs}." if form.needs else ""
     yield from _fill(f"{_end(_capitalise(form.about))}{needs} Takes {_end(form.takes)}")
@@ -127,19 +133,111 @@ def _describe(each: Reproduction, name: str, form: Form) -> Iterator[str]:
         yield "Not measured yet. It claims:"
         yield ""
         for claim in form.claims:
-            yield from _fill(f"- {_end(claim.text)}")
+            yield from _fill(f"- {_end(_escape(claim.text))}")
     else:
         yield from _fill(f"`{found['settings']['Command']}`")
         yield ""
         yield from ("| claim | | number that decides |", "|---|---|---|")
         for claim in found["claims"]:
             yield f"| {_escape(claim['claim'])} | {claim['verdict']} | {_escape(claim['why'])} |"
+        for table in found["tables"]:
+            yield from show_table(table, form.claims, rows)
+        if found.get("sentences"):
+            yield ""
+        for text in found.get("sentences", ()):
+            yield from _fill(f"- {_end(_escape(_capitalise(text)))}")
+        figure = f"{each.name}.{name}.svg"
+        if (FOLDER / "images" / figure).exists():
+            yield from ("", *_fill(f"![{_end(_capitalise(each.about))}](images/{figure})"))
         yield ""
         yield from _fill(_describe_making(found["settings"]))
     if form.deviations:
         yield from ("", "What differs from the paper:", "")
         for text in form.deviations:
-            yield from _fill(f"- {_end(text)}")
+            yield from _fill(f"- {_end(_escape(text))}")
+
+
+def show_table(table: Mapping[str, Any], claims: Sequence[Claim], rows: int) -> Iterator[str]:
+    """Yield the lines of a table of numbers, ours beside print.
+
+    Of a long one, rows that claims are about are shown, and of these the first ones.
+    """
+    numbers = table["numbers"]
+    if not numbers or not rows:
+        return
+    named = {_name(table, number): number for number in numbers}
+    claimed = {number["row"] for name in _list_claimed(claims, named) if (number := named[name])}
+    every = list(dict.fromkeys(number["row"] for number in numbers))
+    chosen = every if len(every) <= rows else [row for row in every if row in claimed] or every
+    chosen = chosen[:rows]
+    title = f"{table['title']}, {table['unit']}" if table["unit"] else table["title"]
+    more = len(every) - len(chosen)
+    yield ""
+    yield from _fill(f"**{_escape(_capitalise(title))}**{f' ({more} more rows)' if more else ''}")
+    yield ""
+    form = NumberTable("", "", (), digits=table.get("digits", 2)).format
+    shown = [number for number in numbers if number["row"] in set(chosen)]
+    corner = table.get("corner", "")
+    if any(number["column"] for number in shown):
+        yield from _show_matrix(shown, corner, form)
+    else:
+        yield from _show_rows(shown, corner, form)
+
+
+def _show_matrix(numbers: Sequence[Mapping[str, Any]], corner: str, form: Any) -> Iterator[str]:
+    columns = list(dict.fromkeys(number["column"] for number in numbers))
+    cells: dict[str, dict[str, str]] = {}
+    for number in numbers:
+        text, note = form(number["ours"]), number.get("note", "")
+        if number["printed"] is not None:
+            text += f" ({form(number['printed'])})"
+        elif note:
+            text += f" {note}" if note.startswith("±") else f" ({_escape(note)})"
+        cells.setdefault(number["row"], {})[number["column"]] = text
+    if any(number["printed"] is not None for number in numbers):
+        corner = f"{corner} ours (print)".strip()
+    yield _make_row([_escape(corner), *map(_escape, columns)])
+    yield "|---" * (len(columns) + 1) + "|"
+    for row, own in cells.items():
+        yield _make_row([_escape(row), *(own.get(column, "") for column in columns)])
+
+
+def _show_rows(numbers: Sequence[Mapping[str, Any]], corner: str, form: Any) -> Iterator[str]:
+    entries = {
+        "ours": [form(number["ours"]) for number in numbers],
+        "95 % interval": [
+            "" if number["low"] is None else f"{form(number['low'])} to {form(number['high'])}"
+            for number in numbers
+        ],
+        "print": [
+            "" if number["printed"] is None else form(number["printed"]) for number in numbers
+        ],
+        "z": ["" if number["z"] is None else f"{number['z']:+.1f}" for number in numbers],
+    }
+    used = {name: texts for name, texts in entries.items() if any(texts)}
+    yield _make_row([_escape(corner), *used])
+    yield "|---" * (len(used) + 1) + "|"
+    for place, number in enumerate(numbers):
+        yield _make_row([_escape(number["row"]), *(texts[place] for texts in used.values())])
+
+
+def _name(table: Mapping[str, Any], number: Mapping[str, Any]) -> str:
+    """Return the name that claims use."""
+    column = f" / {number['column']}" if number["column"] else ""
+    return f"{table.get('key', '')}: {number['row']}{column}"
+
+
+def _list_claimed(claims: Sequence[Claim], named: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names of numbers that a claim is about."""
+    for claim in claims:
+        if isinstance(claim, Order):
+            yield from (name for name in claim.numbers if name in named)
+        else:
+            yield from select(named, getattr(claim, "numbers", ""))
+
+
+def _make_row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def _describe_making(settings: Mapping[str, str]) -> str:
@@ -171,8 +269,32 @@ def _fill(text: str) -> list[str]:
     return [line.replace("\0", " ") for line in lines]
 
 
-def main() -> None:
-    """Write all pages, and remove those of papers that are gone."""
+def take_results(folder: Path) -> list[str]:
+    """Take JSON and figures of a folder; return what was left out, and why."""
+    left = []
+    (FOLDER / "images").mkdir(parents=True, exist_ok=True)
+    for path in sorted(folder.glob("*.json")):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        name, form = found.get("name"), found.get("form")
+        if found.get("schema_version") != SCHEMA_VERSION or name not in REPRODUCTIONS:
+            left.append(f"{path.name}: not what this version of reproduce writes")
+            continue
+        (MEASURED / f"{name}.{form}.json").write_bytes(path.read_bytes())
+        image = FOLDER / "images" / f"{name}.{form}.svg"
+        image.unlink(missing_ok=True)
+        figure = path.with_suffix(".svg")
+        if figure.exists() and figure.stat().st_size > FIGURE:
+            left.append(f"{figure.name}: larger than {FIGURE // 1000} kB")
+        elif figure.exists():
+            image.write_text(figure.read_text(encoding="utf-8").rstrip() + "\n", encoding="utf-8")
+    load_measured.cache_clear()
+    return left
+
+
+def main(arguments: Sequence[str] = ()) -> None:
+    """Take new results, write all pages, and remove those of names that are gone."""
+    for folder in arguments:
+        print(*take_results(Path(folder)), sep="\n")
     pages = make_pages()
     FOLDER.mkdir(exist_ok=True)
     for path in FOLDER.glob("*.md"):
@@ -183,4 +305,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -240,6 +240,9 @@ def test_chains_of_augmix_draw_13_operations_and_magnitudes_of_their_own():
     used = expected > 0
     assert kinds[~used].sum() == 0
     assert stats.chisquare(kinds[used], expected[used] / 13 * kinds.sum()).pvalue > 1e-3
+    first, second, _ = np.split(steps[0].kinds, 3)  # of an image's chains: independent
+    same = int((first == second).sum())
+    assert stats.binomtest(same, len(MANY), (5 / 13) ** 2 + 8 / 13**2).pvalue > 1e-3
     bits = steps[0].parameters[steps[0].kinds == Kind.POSTERIZE, 0]
     # 4 - round(v / 2.25) bits: 0 0 1 1 2 2 3 3 4 4 are lost
     assert stats.chisquare(np.unique(bits, return_counts=True)[1]).pvalue > 1e-3
@@ -295,8 +298,9 @@ def test_floats_give_the_very_levels_of_uint8_in_any_batch(augmentation):
     augmentation(X, keys)
     assert torch.equal(X, before)
     # at edges between two levels, floats are rounded, not cut off
-    near = (X.double() / 255 + 0.49 / 255).clamp(max=1)
-    assert torch.equal((augmentation(near, keys) * 255).round().byte(), levels)
+    for gap in (-0.49, 0.49):
+        near = (X.double() / 255 + gap / 255).clamp(0, 1)
+        assert torch.equal((augmentation(near, keys) * 255).round().byte(), levels)
 
 
 @pytest.mark.parametrize(

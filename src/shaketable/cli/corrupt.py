@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +25,6 @@ from shaketable.core.options import make_options, one_of, output_file, parse_pat
 from shaketable.views.terminal import print_lines, print_notes
 
 if TYPE_CHECKING:
-    from shaketable.corruptions import Corruption
     from shaketable.corruptions.suites.suite import Suite
     from shaketable.data.dataset import Dataset
     from shaketable.evaluation.noise import Draws
@@ -196,7 +194,7 @@ def _write_suite(args: argparse.Namespace, suite: Suite) -> int:
 
 def _write_gallery(args: argparse.Namespace) -> int:
     """Write one image under the corruptions and the members of the suites, side by side."""
-    from shaketable.corruptions.gallery import check_images, gallery
+    from shaketable.corruptions.gallery import check_images, gallery, move_to_surface
     from shaketable.corruptions.suites.suite import suite
     from shaketable.evaluation.noise import choose_range
     from shaketable.evaluation.resolve import resolve
@@ -212,7 +210,7 @@ def _write_gallery(args: argparse.Namespace) -> int:
         suites = [suite("ice")]
     for each in suites:
         members = resolve(each, data, bounds).corruptions
-        corruptions += members if args.inside else map(_move_to_surface, members)
+        corruptions += members if args.inside else map(move_to_surface, members)
     shown = gallery(data, corruptions, row=row, rng=args.seed, bounds=bounds)
     print_lines(f"{len(shown.pictures)} images written to {shown.save(args.out)}")
     return 0
@@ -224,12 +222,3 @@ def _check_file(path: str, endings: tuple[str, ...]) -> None:
         output_file(*endings)(path)
     except InputError as error:
         raise InputError(f"--out: {error}") from error
-
-
-def _move_to_surface(corruption: Corruption) -> Corruption:
-    """Return p-norm noise at its largest, as in Fig. 2 of the paper; other corruptions as given."""
-    from shaketable.corruptions import PNormNoise
-
-    if not isinstance(corruption, PNormNoise):
-        return corruption
-    return replace(corruption, kind="vertices" if corruption.p == float("inf") else "surface")

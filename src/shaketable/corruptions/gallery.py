@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 
@@ -222,6 +222,17 @@ def gallery(
         pictures.append(Picture(name, image, distances, corruption.ladder, corruption.size))
     name = data.name if isinstance(data, Dataset) else "the data"
     return Gallery(f"Row {row} of {name} under noise", tuple(pictures))
+
+
+def move_to_surface(corruption: Corruption) -> Corruption:
+    """Return p-norm noise at its largest, as in Fig. 2 of the paper; other corruptions as given.
+
+    >>> [move_to_surface(as_corruption(spec)).spec for spec in ("l2(0.5)", "linf(0.1)", "fog(1)")]
+    ['l2(0.5, surface)', 'linf(0.1, vertices)', 'fog(1)']
+    """
+    if not isinstance(corruption, PNormNoise):
+        return corruption
+    return replace(corruption, kind="vertices" if math.isinf(corruption.p) else "surface")
 
 
 def check_images(x: Array, row: int) -> None:

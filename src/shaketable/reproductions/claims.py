@@ -96,6 +96,70 @@ class Close:
 
 
 @dataclass(frozen=True)
+class Agrees:
+    """No number differs from print, both sides being uncertain; with 95 % for all together.
+
+    Wide intervals agree with anything, so claim `Precise` beside it.
+
+    >>> from shaketable.reproductions.numbers import Printed
+    >>> claim, runs = Agrees("accuracy is as printed", "accuracy"), np.array([99.4, 99.5, 99.6])
+    >>> [
+    ...     claim.judge({"accuracy": Number("accuracy", runs, Printed(value, 0.01, 1200))}).verdict
+    ...     for value in (99.45, 90.0)
+    ... ]
+    ['holds', 'fails']
+    """
+
+    text: str
+    numbers: str
+
+    def judge(self, numbers: Mapping[str, Number]) -> Judgement:
+        """Look whether 0 is in the interval of every difference."""
+        chosen = select(numbers, self.numbers).items()
+        parts = [_Part(name, each.difference, 0, 0) for name, each in chosen if each.printed]
+        confidence = 1 - 0.05 / max(1, len(parts))
+        verdicts = [part.decide(confidence) for part in parts]
+        if "fails" in verdicts or not parts or any(part.value is None for part in parts):
+            return _judge(self.text, parts)
+        return Judgement(self.text, "holds", f"all {len(parts)}")
+
+
+@dataclass(frozen=True)
+class Precise:
+    """Intervals are no wider than those of print, or than so many times as wide.
+
+    >>> from shaketable.reproductions.numbers import Printed
+    >>> runs = np.array([99.4, 99.5, 99.6, 99.5])
+    >>> claim = Precise("accuracy is as precise as in print", "accuracy")
+    >>> for half in (0.2, 0.1):
+    ...     number = Number("accuracy", runs, Printed(99.5, half, 1200))
+    ...     print(claim.judge({"accuracy": number}).verdict)
+    holds
+    inconclusive
+    """
+
+    text: str
+    numbers: str
+    times: float = 1.0
+
+    def judge(self, numbers: Mapping[str, Number]) -> Judgement:
+        """Compare every half width with the printed one; more runs narrow what is too wide."""
+        widest, name, count = 0.0, "", 0
+        for each, number in select(numbers, self.numbers).items():
+            printed = number.printed
+            if printed is None or not printed.half:
+                continue
+            count += 1
+            e = number.estimate
+            ratio = math.inf if e is None else (e.high - e.low) / 2 / printed.half
+            if ratio >= widest:
+                widest, name = ratio, each
+        verdict: Verdict = "holds" if count and widest <= self.times else "inconclusive"
+        why = f"widest of {count}: {name}, {widest:.2f} times print" if count else "none is known"
+        return Judgement(self.text, verdict, why)
+
+
+@dataclass(frozen=True)
 class Within:
     """Numbers lie strictly between two limits; a sign is claimed by the limit 0."""
 

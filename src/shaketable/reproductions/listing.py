@@ -54,7 +54,9 @@ class ListingJson(TypedDict):
     reproductions: dict[str, ReproductionJson]
 
 
-ReproduceJson: TypeAlias = "ReproducedJson | ListingJson"
+ReproduceJson: TypeAlias = Annotated[
+    ReproducedJson | ListingJson, "Published numbers made again, or all that can be."
+]
 
 
 @cache

@@ -39,13 +39,18 @@ class NumberJson(TypedDict):
     printed_half: Annotated[float | None, "Half the width of the printed 95 % interval."]
     slip: Annotated[str, "As printed, where that is a slip."]
     z: Annotated[float | None, "Standard errors between ours and print, by Student's t."]
+    note: Annotated[str, "Short text beside it, where nothing is printed to compare with."]
 
 
 class NumberTableJson(TypedDict):
     """Numbers of one unit."""
 
+    key: Annotated[str, "Short name, by which claims find its numbers."]
     title: str
     unit: str
+    against: Annotated[str, "What ``printed`` is: print, or a law where a paper only draws."]
+    digits: Annotated[int, "Decimals that tables show."]
+    corner: Annotated[str, "Heading of the rows."]
     numbers: list[NumberJson]
 
 
@@ -134,6 +139,10 @@ class Number:
     column: str = ""
     runs_each: int = 1
     """Runs behind each independent value, where runs were balanced within groups."""
+    note: str = ""
+    """Short text beside it in a matrix, where nothing is printed to compare with."""
+    heat: float | None = None
+    """Share of colour behind it in a matrix, 0 to 1, where it has no z-score."""
 
     @property
     def name(self) -> str:
@@ -219,6 +228,7 @@ class Number:
             "printed_half": None if p is None else p.half,
             "slip": "" if p is None else p.slip,
             "z": self.z,
+            "note": self.note,
         }
 
 
@@ -234,6 +244,8 @@ class NumberTable:
     digits: int = 2
     corner: str = ""
     """Heading of the first column."""
+    against: str = "print"
+    """What numbers are compared with: print, or for what a paper only draws, such as its law."""
 
     @cached_property
     def by_name(self) -> Mapping[str, Number]:
@@ -260,8 +272,15 @@ class NumberTable:
 
     def json(self) -> NumberTableJson:
         """Return it for programs."""
-        numbers = [number.json() for number in self.numbers]
-        return {"title": self.title, "unit": self.unit, "numbers": numbers}
+        return {
+            "key": self.key,
+            "title": self.title,
+            "unit": self.unit,
+            "against": self.against,
+            "digits": self.digits,
+            "corner": self.corner,
+            "numbers": [number.json() for number in self.numbers],
+        }
 
 
 @dataclass(frozen=True, eq=False)

@@ -162,6 +162,7 @@ REPRODUCTIONS: Registry[Reproduction] = Registry(
         f"shaketable.reproductions.papers.{home}"
         for home in (
             "planes",
+            "plane_figures",
             "separation_images",
             "regimes",
             "gallery",
@@ -169,6 +170,8 @@ REPRODUCTIONS: Registry[Reproduction] = Registry(
             "worst_cases",
             "neighbours",
             "factors",
+            "factor_scores",
+            "factor_training",
             "severities",
             "notions",
         )

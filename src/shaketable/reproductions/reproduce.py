@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
 
+from shaketable.core.checks import HUGE, check_real, check_whole
 from shaketable.core.options import write_settings, write_words
 from shaketable.core.versions import list_installed_versions
 from shaketable.core.writing import make_folder
@@ -80,6 +81,10 @@ def reproduce(
     """
     reproduction = REPRODUCTIONS.get(name)
     chosen = reproduction.choose_form(form)
+    if runs is not None:
+        check_whole("runs", runs, least=1)
+    if minutes is not None:
+        check_real("minutes", minutes, "be 0 or more", low=0, high=HUGE)
     options = ReproduceOptions(
         name=name,
         data=None if data is None else str(data),

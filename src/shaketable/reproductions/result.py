@@ -54,6 +54,7 @@ class ReproducedJson(TypedDict):
     unfinished: Annotated[str, "What is not done yet; empty if all is."]
     claims: list[ClaimJson]
     tables: list[NumberTableJson]
+    sentences: Annotated[list[str], "What the numbers say."]
     deviations: Annotated[list[str], "What differs from the paper, and why."]
     errata: ErrataJson
     settings: Annotated[dict[str, str], "How it was measured, on what, and when."]
@@ -192,6 +193,11 @@ class Reproduced(Displayed):
             "unfinished": self.measured.unfinished,
             "claims": [judgement.json() for judgement in self.judgements],
             "tables": [table.json() for table in self.measured.tables],
+            "sentences": [
+                each.text
+                for each in self.measured.blocks
+                if isinstance(each, Sentence) and each.level != "detail"
+            ],
             "deviations": [*self.form.deviations],
             "errata": [*self.reproduction.errata],
             "settings": dict(self.settings),
@@ -272,7 +278,7 @@ def show_numbers(table: NumberTable) -> Table:
         )
         for number in table.numbers
     ]
-    names = ("ours", "95 % interval", "print", "ours minus print", "z")
+    names = "ours", "95 % interval", table.against, f"ours minus {table.against}", "z"
     columns = Column(table.corner), *(Column(name) for name in names)
     return Table(_name(table), columns, rows, limit=200)
 
@@ -288,21 +294,21 @@ def _show_matrix(table: NumberTable) -> Table:
     ]
     heads = Column(table.corner), *map(Column, columns)
     has_print = any(number.printed for number in table.numbers)
-    title = _name(table) + (" (ours; z, or print)" if has_print else "")
+    title = _name(table) + (f" (ours; z, or {table.against})" if has_print else "")
     return Table(title, heads, cells, limit=200)
 
 
 def _enter(table: NumberTable, number: Number) -> Entry:
-    note = number.score if number.z is not None else _format_printed(table, number)
+    note = number.score if number.z is not None else _format_printed(table, number) or number.note
     about = [
         f"{what} {text}"
         for what, text in (
             ("95 % interval", _format_interval(table, number)),
-            ("print", _format_printed(table, number)),
+            (table.against, _format_printed(table, number)),
         )
         if text
     ]
-    heat = None if number.z is None else min(abs(number.z) / _FAR, 1.0)
+    heat = number.heat if number.z is None else min(abs(number.z) / _FAR, 1.0)
     return Entry(table.format(number.value), note, heat=heat, about="; ".join(about))
 
 

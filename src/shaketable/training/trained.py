@@ -510,7 +510,7 @@ class UntrainedNetwork(Identified):
         if device is None and torch.cuda.is_available():
             device = f"cuda:{place % torch.cuda.device_count()}"
         on_cpu = device is None or str(device).startswith("cpu")
-        with _use_one_thread() if on_cpu else nullcontext():
+        with use_one_thread() if on_cpu else nullcontext():
             return train(
                 None,
                 data,
@@ -529,7 +529,7 @@ class UntrainedNetwork(Identified):
 
 
 @contextmanager
-def _use_one_thread() -> Iterator[None]:
+def use_one_thread() -> Iterator[None]:
     """Let torch use one core: on several, sums are rounded by how many these are.
 
     A process that is one of several has fewer of them than one that is alone.

@@ -31,7 +31,7 @@ PAGES = Path(__file__).parents[3] / "docs" / "errata"
 ERRATA = load_errata()
 HITS = {"clean": [1, 1, 0, 1], "linf(0.1)": [1, 0, 0, 1]}
 SLIPS = "slips in print and in published code, and claims that do not hold"
-PLACEHOLDERS = {"BANDS2D", "CIFAR10", "DATA", "IMAGES", "MODEL", "STORE", "TINY"}
+PLACEHOLDERS = {"BANDS2D", "CIFAR10", "DATA", "IMAGES", "MODEL", "MNIST", "STORE", "TINY"}
 WORDS = ("suite", "data", "training", "constraint", "figure", "one-nn")
 
 

@@ -32,7 +32,7 @@ PAPER_PAIRS = ((math.inf, 2.0), (2.0, 1.0))
 """Pairs of norms of Table 6."""
 
 PAPER_NORMS = (0.0, 0.5, 1.0, 5.0, 50.0, math.inf)
-"""First balls of Fig. 5: the text names five of the six; 5 is our guess at the other."""
+"""First balls of Fig. 5: the text names four of the six; 5 and 50 are our guess at the others."""
 
 _BLOCK = 2**23  # numbers held at a time: 64 MB
 _STEPS = 200  # number of default epsilons of an overlap

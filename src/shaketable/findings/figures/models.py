@@ -62,9 +62,9 @@ def draw_models(found: Found) -> Chart:
             f"1nn, got {len(subjects)}"
         )
     clean = [make_row(x, s, s.on_clean.accuracy) for x in subjects for s in x.clean]
-    panels = [_draw_lines(clean, "a  Clean accuracy", "clean accuracy, per cent", at_most=100)]
+    panels = [draw_lines(clean, "a  Clean accuracy", "clean accuracy, per cent", at_most=100)]
     if mscr := make_mscr_rows(subjects):
-        panels.append(_draw_lines(mscr, "b  MSCR", "MSCR, per cent"))
+        panels.append(draw_lines(mscr, "b  MSCR", "MSCR, per cent"))
     names = [s.label for s in subjects]
     finding = f"{join_names(names, 'models')}: clean accuracy and MSCR by training noise."
     about = "Points: means over runs; bars: 95 % intervals."
@@ -79,7 +79,18 @@ def draw_models(found: Found) -> Chart:
     return drawing.compose_figure(panels, finding=finding, about=about)
 
 
-def _draw_lines(rows: Sequence[Row], title: str, y_title: str, *, at_most: float = 1e9) -> Chart:
+def draw_lines(rows: Sequence[Row], title: str, y_title: str, *, at_most: float = 1e9) -> Chart:
+    """Draw a metric against the training noise as a panel, one line per model.
+
+    Parameters
+    ----------
+    rows
+        As `make_mscr_rows` makes them.
+    title, y_title
+        Titles of the panel and of its vertical axis.
+    at_most
+        Largest value that the metric can have.
+    """
     colour = drawing.model_colour(row["model"] for row in rows)
     base = drawing.make_chart(rows).encode(
         x=alt.X("train_epsilon:Q", title=_TRAINING, axis=alt.Axis(format="~g")),
