@@ -254,7 +254,7 @@ _SIGNS: list[Claim] = [
         ),
         "full": Form(
             about="WRN-28-10 by the paper's recipe, 20 runs of 8 training noises",
-            takes="two days on an H200, in pieces of ten minutes",
+            takes="15 hours on an H200, in pieces of ten minutes",
             needs=f"{_CIFAR}; a GPU",
             claims=[
                 _FOLLOWS,
@@ -398,7 +398,7 @@ _PRINTED_OPTIMA: list[Claim] = [
         ),
         "full": Form(
             about="WRN-28-10 by the paper's recipe, 20 runs; the study of mscr-table3",
-            takes="two days on an H200, in pieces, or seconds after mscr-table3",
+            takes="15 hours on an H200, in pieces, or seconds after mscr-table3",
             needs=f"{_CIFAR}; a GPU",
             claims=[
                 *_PRINTED_OPTIMA,
