@@ -1,4 +1,5 @@
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -61,6 +62,7 @@ class Invented(Study):
         plain = dict.fromkeys(("E_clean", "mCE", "mCE_xN", "mCE_Lp", "iCE"), 30.0)
         regimes_ = ["Standard", *changes]
         object.__setattr__(self, "specs", dict.fromkeys(regimes_, ""))
+        object.__setattr__(self, "records", [SimpleNamespace(run=run) for run in range(5)])
         object.__setattr__(self, "values", {
             regime: {m: v + changes.get(regime, {}).get(m, 0.0) + spread for m, v in plain.items()}
             for regime in regimes_
@@ -129,6 +131,16 @@ def test_differences_are_paired_by_run(study):
     added = deltas[f"delta: C2 / mCE_Lp{ADDED}"].ours
     both = [deltas[f"delta: C2 / {metric}"].ours for metric in ("mCE_Lp", "E_clean")]
     assert list(added) == pytest.approx(list(both[0] - both[1]))
+
+
+@pytest.mark.parametrize("metric", ["E_clean", "mCE", "mCE_xN", "mCE_Lp", "iCE"])
+def test_a_single_run_is_compared_by_image(study, metric):
+    one = Study(study.records.select(run=0), study.specs, study.image_set)
+    found = one.compare("C2", "Standard", metric)
+    both = study.compare("C2", "Standard", metric)
+    assert found.value == pytest.approx(both[0])
+    assert found.low <= found.value <= found.high
+    assert found.limits is not None
 
 
 def test_leads_compare_two_regimes(study):

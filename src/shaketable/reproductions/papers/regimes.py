@@ -291,6 +291,7 @@ _TABLE5 = state(
     ["pnorm-table5", "pnorm-augmentations", "pnorm-ice-brackets", "pnorm-shared-pattern"],
     {
         "fast": [*FROM_PRINT, *SMALL_AUGMIX],
+        "gpu": [],
         "full": [*FROM_PRINT, *AUGMIX, *RECIPE_CLAIMS],
     },
 )

@@ -47,7 +47,7 @@ PLANS: Mapping[FormName, TrainingPlan] = {
     "full": TrainingPlan(recipe="mscr-cifar", runs=20),
 }
 
-_CIFAR = "CIFAR-10 by --data, such as an .npz with x_train, y_train, x_test, y_test"
+_CIFAR = "CIFAR-10 by --data"
 _FIRST, _LAST = SIZES[0], SIZES[-1]
 _SMALL = (
     "The network is small and sees 10 000 images three times: half of its answers are right, in "
