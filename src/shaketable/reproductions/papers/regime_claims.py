@@ -195,3 +195,27 @@ FLATTER: list[Claim] = [
         ["loss: TA / held out", "loss: TA / training"],
     ),
 ]
+
+TRANSFERS: list[Claim] = [
+    *(
+        Order(
+            f"against L0 noise, training with L0 is better than with {other}",
+            [f"transfer: {other} / L0", "transfer: L0 / L0"],
+        )
+        for other in ("L2", "L-inf")
+    ),
+    Order(
+        "training with L0.5 is better than with L-inf, over all tests",
+        ["transfer: L-inf / mean", "transfer: L0.5 / mean"],
+    ),
+]
+
+PAIRS = ((STANDARD, "C1"), (STANDARD, "C2"), ("AM", "AM+C2"), ("TA", "TA+C1"))
+"""Arrows of Fig. 4, as far as a form trains both ends."""
+
+
+def claim_arrows(metric: str, pairs: Sequence[tuple[str, str]]) -> Claim:
+    """Return the claim that all arrows lower mCE, or what corruptions add."""
+    what = "what corruptions add to the clean error" if metric.endswith(ADDED) else metric
+    names = (f"arrow: {start} to {end} / {metric}" for start, end in pairs)
+    return Within(f"every arrow lowers {what}", "; ".join(names), high=0)

@@ -321,7 +321,8 @@ def follow_arrows() -> NumberTable:
 
 def follow_noise(published: str) -> NumberTable:
     """Return the mean error under the four noises, which follows from mCE and mCE_xN in print."""
-    from shaketable.corruptions.common.corruption import NAMES, NO_NOISE
+    from shaketable.corruptions.common.corruption import NO_NOISE
+    from shaketable.corruptions.common.severities import NAMES
 
     printed = load_published(published)
     every, others = len(NAMES), len(NO_NOISE)

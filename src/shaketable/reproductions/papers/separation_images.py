@@ -300,7 +300,7 @@ def _draw_matrix(matrix: Matrix) -> Chart:
 def find_best_sizes(matrix: Matrix, test: str) -> FloatArray:
     """Return the best training noise of every run, as its place among the sizes."""
     accuracies = [matrix.find(test, train).accuracies for train in SIZES]
-    return np.argmax(accuracies, axis=0)
+    return np.argmax(accuracies, axis=0).astype(float)
 
 
 def find_printed_best(published: Published, test: str) -> str:
@@ -319,11 +319,11 @@ def tabulate_optima(matrix: Matrix) -> list[NumberTable]:
     for place, test in enumerate(SIZES):
         row, found = f"test {test}", find_best_sizes(matrix, test)
         theirs = find_printed_best(published, test)
-        size = np.array([matrix.sizes[SIZES[i]] for i in found])
+        size = np.array([matrix.sizes[SIZES[int(i)]] for i in found])
         away = SIZES.index(theirs) - place
         printed = [Printed(v) if matrix.comparable else None for v in (matrix.sizes[theirs], away)]
         best.append(Number(row, size, printed[0]))
-        steps.append(Number(row, found - float(place), printed[1]))
+        steps.append(Number(row, found - place, printed[1]))
     head = "mean over runs"
     return [
         NumberTable("best", f"Best training noise, {head}", best, digits=4, corner="test noise"),
