@@ -300,7 +300,8 @@ def _draw_matrix(matrix: Matrix) -> Chart:
 def find_best_sizes(matrix: Matrix, test: str) -> FloatArray:
     """Return the best training noise of every run, as its place among the sizes."""
     accuracies = [matrix.find(test, train).accuracies for train in SIZES]
-    return np.argmax(accuracies, axis=0).astype(float)
+    best: FloatArray = np.argmax(accuracies, axis=0).astype(np.float64)
+    return best
 
 
 def find_printed_best(published: Published, test: str) -> str:
