@@ -40,8 +40,8 @@ PLANS: Mapping[FormName, TrainingPlan] = {
         batch=64,
         rate=0.15,
         training_images=10_000,
-        test_images=1_000,
-        runs=8,
+        test_images=3_000,
+        runs=7,
     ),
     "gpu": TrainingPlan(recipe="fast", epochs=10, runs=20),
     "full": TrainingPlan(recipe="mscr-cifar", runs=20),
@@ -52,12 +52,16 @@ _FIRST, _LAST = SIZES[0], SIZES[-1]
 _SMALL = (
     "The network is small and sees 10 000 images three times: half of its answers are right, in "
     "print nine of ten. So signs and orders are claimed, and no values.",
-    "Networks are tested on 1 000 of the 10 000 test images, the same in every run. eps_min is "
+    "Networks are tested on 3 000 of the 10 000 test images, the same in every run. eps_min is "
     "that of all 60 000 images.",
 )
 _SHORT = (
     "ResNet-9 and 10 epochs in place of WRN-28-10 and 30: a training takes seconds. Values are "
     "claimed within a stated distance of print.",
+)
+_STEPS = (
+    "MSCR rises with every size of noise in print. So few runs of so small a network show that of "
+    "the largest size; eps_min and the sizes between are measured, and nothing is claimed of them."
 )
 _OURS = "Intervals are Student's t over runs; print has 1.96 standard errors, divided by n."
 _DIAGONAL = (
@@ -195,16 +199,22 @@ _FOLLOWS = Close(
 _SIGNS: list[Claim] = [
     Within("plain training loses accuracy under noise of size eps_min", "MSCR: train 0", high=0),
     Order(
-        "MSCR rises with training noise",
-        [f"MSCR: train {size}" for size in (_FIRST, "0.05", _LAST)],
+        "training with noise of size .15 raises MSCR",
+        [f"MSCR: train {size}" for size in (_FIRST, _LAST)],
     ),
-    Within(
-        "MSCR is positive at eps_min and at .15", "MSCR: train eps_min; MSCR: train 0.15", low=0
-    ),
-    Within("training noise of size .15 costs clean accuracy", "gain: train 0.15", high=0),
+    Within("it makes MSCR positive", "MSCR: train 0.15", low=0),
+    Within("it costs clean accuracy", "gain: train 0.15", high=0),
     Order(
-        "under noise of size .15, more training noise is better",
-        [f"accuracy: test {_LAST} / train {size}" for size in (_FIRST, "0.05", _LAST)],
+        "under noise of its size it is better than plain training",
+        [f"accuracy: test {_LAST} / train {size}" for size in (_FIRST, _LAST)],
+    ),
+]
+_ALL_SIGNS: list[Claim] = [
+    *_SIGNS,
+    Within("training with noise of size eps_min makes MSCR positive", "MSCR: train eps_min", low=0),
+    Order(
+        "MSCR rises from size to size, from .02 on, and from plain training to .02",
+        [f"MSCR: train {size}" for size in (_FIRST, *SIZES[2:])],
     ),
 ]
 
@@ -215,11 +225,11 @@ _SIGNS: list[Claim] = [
     about="accuracy and MSCR of networks on CIFAR-10, by training noise and test noise",
     forms={
         "fast": Form(
-            about="ResNet-9 of width 4, 3 epochs of 10 000 images, 8 runs of 8 training noises",
+            about="ResNet-9 of width 4, 3 epochs of 10 000 images, 7 runs of 8 training noises",
             takes="7 minutes on two cores",
             needs=_CIFAR,
             claims=[_FOLLOWS, *_SIGNS],
-            deviations=[*_SMALL, _OURS],
+            deviations=[*_SMALL, _STEPS, _OURS],
         ),
         "gpu": Form(
             about="ResNet-9, 10 epochs of all images, 20 runs of 8 training noises",
@@ -227,12 +237,8 @@ _SIGNS: list[Claim] = [
             needs=f"{_CIFAR}; a GPU",
             claims=[
                 _FOLLOWS,
-                *_SIGNS,
+                *_ALL_SIGNS,
                 Close("every MSCR is within 7 points of print", "MSCR: *", tolerance=7),
-                Order(
-                    "MSCR rises from size to size, from .02 on, and from plain training to .02",
-                    [f"MSCR: train {size}" for size in (_FIRST, *SIZES[2:])],
-                ),
                 Close(
                     "every clean accuracy is within 2.5 points of print",
                     "accuracy: test 0 / *",
@@ -258,12 +264,8 @@ _SIGNS: list[Claim] = [
             needs=f"{_CIFAR}; a GPU",
             claims=[
                 _FOLLOWS,
-                *_SIGNS,
+                *_ALL_SIGNS,
                 Close("every MSCR is within 4 points of print", "MSCR: *", tolerance=4),
-                Order(
-                    "MSCR rises from size to size, from .02 on, and from plain training to .02",
-                    [f"MSCR: train {size}" for size in (_FIRST, *SIZES[2:])],
-                ),
                 Close(
                     "every accuracy up to test noise .07 is within 4 points of print",
                     "accuracy: test 0 / *; accuracy: test 0.0* / *",
@@ -365,7 +367,7 @@ _PRINTED_OPTIMA: list[Claim] = [
     about="the best training noise for every test noise, on CIFAR-10",
     forms={
         "fast": Form(
-            about="ResNet-9 of width 4, 3 epochs of 10 000 images, 8 runs; the study of "
+            about="ResNet-9 of width 4, 3 epochs of 10 000 images, 7 runs; the study of "
             "mscr-table3",
             takes="7 minutes on two cores, or seconds after mscr-table3",
             needs=_CIFAR,
