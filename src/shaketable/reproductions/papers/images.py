@@ -90,9 +90,9 @@ class TrainingPlan:
 
 def load_images(asked: Asked, what: str) -> Dataset:
     """Return the images that were asked for."""
-    import shaketable as st
+    from shaketable.data.files import load
 
-    return st.load(asked.require_data(what))
+    return load(asked.require_data(what))
 
 
 def name_set(data: Dataset) -> str:

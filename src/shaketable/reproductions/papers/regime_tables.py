@@ -15,6 +15,7 @@ from shaketable.reproductions.published import load_published
 
 if TYPE_CHECKING:
     from shaketable.evaluation.records import Records
+    from shaketable.findings.regimes.numbers import Measurement
     from shaketable.findings.suite_results import SuiteResult
     from shaketable.statistics.estimate import Estimate
 
@@ -127,6 +128,29 @@ class Study:
             self._means[regime, metric] = np.mean(each, axis=0)
         return self._means[regime, metric]
 
+    def compare(self, first: str, second: str, metric: str) -> Ours:
+        """Return the first regime's mean minus the second's, paired by run; of one, by image."""
+        from shaketable.findings.regimes.numbers import estimate_difference
+
+        if len(self.runs) > 1 or metric.endswith(ADDED):
+            return self.average(first, metric) - self.average(second, metric)
+        sides = ([self._count(each, regime, metric) for each in self.networks]
+                 for regime in (first, second))  # fmt: skip
+        found = estimate_difference(*sides)
+        assert found is not None
+        return rescale(found)
+
+    def _count(self, network: str, regime: str, metric: str) -> Measurement:
+        """Return the counts that a metric of a model is computed from."""
+        from shaketable.findings.regimes.numbers import measure_clean, measure_suite
+
+        result, _ = self._find(network, regime, metric)
+        if metric == "E_clean":
+            return measure_clean(result.series[0].on_clean)
+        found = measure_suite(result, metric.lower())
+        assert found is not None
+        return found
+
     def _find(
         self, network: str, regime: str, metric: str
     ) -> tuple[SuiteResult, Callable[[SuiteResult], Estimate]]:
@@ -202,7 +226,7 @@ def tabulate_deltas(study: Study, prefix: str | None, regimes: Sequence[str]) ->
     numbers = [
         Number(
             regime,
-            study.average(regime, metric) - study.average(STANDARD, metric),
+            study.compare(regime, STANDARD, metric),
             None if prefix is None else printed.get(f"{prefix}{regime}", metric),
             metric,
         )
@@ -229,7 +253,7 @@ def tabulate_leads(study: Study) -> NumberTable:
     numbers = [
         Number(
             f"{first} and {second}",
-            study.average(first, metric) - study.average(second, metric),
+            study.compare(first, second, metric),
             column=metric,
         )
         for first, second in LEADS
@@ -271,7 +295,7 @@ def tabulate_pairs(study: Study, pairs: Sequence[tuple[str, str]]) -> NumberTabl
             places = ((f"densenet {name}", f"{study.image_set} {metric}") for name in (start, end))
             first, last = (printed.get(*place) for place in places)
             theirs = Printed(last.value - first.value) if first and last else None
-            change = study.average(end, metric) - study.average(start, metric)
+            change = study.compare(end, start, metric)
             numbers.append(Number(f"{start} to {end}", change, theirs, metric))
     title = "Changes along arrows; print: DenseNet"
     return NumberTable("arrow", title, numbers, unit="points", corner="arrow")
@@ -297,7 +321,8 @@ def follow_arrows() -> NumberTable:
 
 def follow_noise(published: str) -> NumberTable:
     """Return the mean error under the four noises, which follows from mCE and mCE_xN in print."""
-    from shaketable.corruptions.common.corruption import NAMES, NO_NOISE
+    from shaketable.corruptions.common.corruption import NO_NOISE
+    from shaketable.corruptions.common.severities import NAMES
 
     printed = load_published(published)
     every, others = len(NAMES), len(NO_NOISE)
