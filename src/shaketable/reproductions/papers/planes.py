@@ -18,6 +18,7 @@ from shaketable.reproductions.numbers import Number, NumberTable, mean_over_runs
 from shaketable.reproductions.papers.balanced_runs import RUNS_EACH
 from shaketable.reproductions.published import load_published
 from shaketable.reproductions.registry import Asked, Form, Measured, declare
+from shaketable.views.numbers import format_seconds
 
 if TYPE_CHECKING:
     from shaketable.data.dataset import Dataset
@@ -334,12 +335,15 @@ def tabulate(found: GroupedHits, published: Mapping[Any, Any] | None) -> list[Nu
 def describe(found: GroupedHits) -> dict[str, Any]:
     """Say how runs were carried out."""
     plan = found.plan
-    return {
+    settings = {
         "Data": f"{plan.data.name}, {plan.data.n} points",
         "Noise": f"{norm_title(plan.p)}, {plan.draws}, k = {plan.k}",
         "Model": "random forest of 100 trees, those of scikit-learn",
         "Runs": f"{found.groups} groups of {RUNS_EACH}",
     }
+    if found.seconds > 0:
+        settings["Processor time of all runs"] = format_seconds(found.seconds)
+    return settings
 
 
 def make_rows(model: str, found: GroupedHits) -> list[Row]:
