@@ -198,6 +198,8 @@ class GroupedHits:
     """Runs that are done, also of a group that is not complete."""
     seconds: float = 0.0
     """Processor time of all runs; NaN if it is not known."""
+    read: int = 0
+    """Runs that were done before, and read from the results file."""
 
     @property
     def groups(self) -> int:
@@ -233,12 +235,14 @@ def run_groups(
         if (kept := load_arrays(store, plan.key(run))) is not None:
             done[run] = kept
 
+    read = len(done)
+
     def list_tasks() -> Any:
         for run in range(groups * RUNS_EACH):
             if run not in done and (end is None or time.monotonic() < end):
                 yield _Run(plan, run)
 
-    total = groups * RUNS_EACH - len(done)
+    total = groups * RUNS_EACH - read
     with (
         count_steps("balanced runs", total=total, enabled=not quiet) as step,
         closing(run_tasks(list_tasks(), jobs)) as outcomes,
@@ -255,7 +259,8 @@ def run_groups(
     shape = complete, RUNS_EACH, len(plan.test), len(plan.train)
     hits = [done[run]["hits"] for run in range(complete * RUNS_EACH)]
     seconds = sum(float(found.get("seconds", np.nan)) for found in done.values())
-    return GroupedHits(plan, np.array(hits, np.int64).reshape(shape), groups, len(done), seconds)
+    counts = np.array(hits, np.int64).reshape(shape)
+    return GroupedHits(plan, counts, groups, len(done), seconds, read)
 
 
 def find_noise(

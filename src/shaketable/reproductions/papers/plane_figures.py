@@ -9,7 +9,7 @@ import numpy as np
 
 from shaketable.core.types import FloatArray
 from shaketable.reproductions.claims import Claim, Order, Within
-from shaketable.reproductions.numbers import FEWEST, Number, NumberTable
+from shaketable.reproductions.numbers import FEWEST, Number, NumberTable, Printed
 from shaketable.reproductions.papers.balanced_runs import RUNS_EACH
 from shaketable.reproductions.papers.planes import (
     DATA_2D,
@@ -25,6 +25,7 @@ from shaketable.reproductions.papers.planes import (
     run_forest,
     run_model,
 )
+from shaketable.reproductions.published import load_published
 from shaketable.reproductions.registry import Asked, Form, Measured, declare
 
 if TYPE_CHECKING:
@@ -213,8 +214,9 @@ def measure_neighbours(asked: Asked) -> Measured:
     claims: Sequence[Claim] | None = None
     if asked.draws != "shared":
         claims = list_neighbour_claims(shared=False)
+    tables = tabulate_models(found, beside_print=is_beside_print(asked, forest))
     return Measured(
-        tables=tabulate_models(found) if common else [],
+        tables=tables if common else [],
         figure=(lambda: draw_lines(rows)) if rows else None,
         settings=describe(forest),
         unfinished=forest.unfinished or near.unfinished,
@@ -222,26 +224,39 @@ def measure_neighbours(asked: Asked) -> Measured:
     )
 
 
-def tabulate_models(found: Mapping[str, GroupedHits]) -> list[NumberTable]:
-    """Return clean accuracy and MSCR of models, and of two how far the second is ahead."""
+def tabulate_models(
+    found: Mapping[str, GroupedHits], *, beside_print: bool = False
+) -> list[NumberTable]:
+    """Return clean accuracy and MSCR of models, and of two how far the second is ahead.
+
+    Those of the first may be set beside print: they are numbers of Table 2.
+    """
+    published = load_published("mscr-table2") if beside_print else None
     columns = [f"train {level}" for level in LEVELS]
     clean = {name: compute_accuracies(each)[:, 0] for name, each in found.items()}
     mscr = {name: compute_mscr(each) for name, each in found.items()}
 
-    def fill(values: Mapping[str, FloatArray]) -> list[Number]:
+    first, *others = found
+
+    def fill(values: Mapping[str, FloatArray], row: str = "") -> list[Number]:
+        def find(name: str, column: str) -> Printed | None:
+            if published is None or name != first:
+                return None
+            return published.get(row, column)
+
         return [
-            Number(row, each[:, j], column=column, runs_each=RUNS_EACH)
-            for row, each in values.items()
+            Number(name, each[:, j], find(name, column), column, RUNS_EACH)
+            for name, each in values.items()
             for j, column in enumerate(columns)
         ]
 
     tables = [
-        NumberTable("clean", "Clean accuracy", fill(clean), "per cent", 3),
-        NumberTable("mscr", "MSCR", fill(mscr), "per cent", 3),
+        NumberTable("clean", "Clean accuracy", fill(clean, "test 0"), "per cent", 3),
+        NumberTable("mscr", "MSCR", fill(mscr, "MSCR"), "per cent", 3),
     ]
-    if len(found) == 1:
+    if not others:
         return tables
-    first, second = found
+    second = others[0]
     n = min(each.groups for each in found.values())
     ahead = {
         "clean accuracy": clean[second][:n] - clean[first][:n],
@@ -290,14 +305,20 @@ def tabulate_models(found: Mapping[str, GroupedHits]) -> list[NumberTable]:
 def measure_tradeoff(asked: Asked) -> Measured:
     """Set clean accuracy and MSCR of the forest against each other."""
     found = run_forest(asked, asked.runs or 8)
-    is_known = is_printed_set(found.plan.data) and asked.draws == "shared"
+    is_known = is_beside_print(asked, found)
+    tables = tabulate_models({"random forest": found}, beside_print=is_known)
     return Measured(
-        tables=tabulate_models({"random forest": found}) if found.groups else [],
+        tables=tables if found.groups else [],
         figure=(lambda: _draw_tradeoff(found)) if found.groups > 1 else None,
         settings=describe(found),
         unfinished=found.unfinished,
-        claims=None if is_known and asked.norm == "inf" else [],
+        claims=None if is_known else [],
     )
+
+
+def is_beside_print(asked: Asked, found: GroupedHits) -> bool:
+    """Whether numbers are about what Table 2 prints."""
+    return is_printed_set(found.plan.data) and (asked.draws, asked.norm) == ("shared", "inf")
 
 
 def _draw_tradeoff(found: GroupedHits) -> Chart:

@@ -341,6 +341,8 @@ def describe(found: GroupedHits) -> dict[str, Any]:
         "Model": "random forest of 100 trees, those of scikit-learn",
         "Runs": f"{found.groups} groups of {RUNS_EACH}",
     }
+    if found.read:
+        settings["Runs"] += f"; {found.read} runs were done by an earlier call"
     if found.seconds > 0:
         settings["Processor time of all runs"] = format_seconds(found.seconds)
     return settings
