@@ -38,13 +38,13 @@ _STUDY = "mscr-table2"
 DATA_2D = "the paper's set of 4674 points in the plane (.npz with x and y)"
 DEVIATIONS = (
     (
-        "runs are balanced within groups of 25: the test parts of five runs are the folds of one "
+        "Runs are balanced within groups of 25: the test parts of five runs are the folds of one "
         "permutation, and the shared offsets of a group are drawn from strata. Every run has the "
-        "law of the paper's runs, so that means estimate the same; they need fewer runs"
+        "law of the paper's runs, so that means estimate the same; they need fewer runs."
     ),
     (
         "MSCR is the mean of the runs' ratios, as in Algorithm 1, where print has the ratio of "
-        "means; intervals are Student's over groups of runs"
+        "means; intervals are Student's over groups of runs."
     ),
 )
 
@@ -201,7 +201,7 @@ def list_general_claims() -> list[Claim]:
 @declare(
     "mscr-table2",
     place="Table 2",
-    about="accuracy by training noise and test noise, and MSCR, of a random forest in the plane",
+    about="accuracy and MSCR of a random forest on points in the plane, by training noise",
     forms={
         "fast": Form(
             about="8 groups of 25 runs",
