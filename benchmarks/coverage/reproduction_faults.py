@@ -81,7 +81,7 @@ def main() -> None:
     """Plant every fault, and print the exit codes."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
-        "--points", help="bands2d_b.npz and cifar10.npz, for names of the MSCR paper"
+        "--points", help="both data sets of the MSCR paper, for its names"
     )
     args = parser.parse_args()
     package = Path(shaketable.__file__).parent
