@@ -1,6 +1,6 @@
 """Change numbers of the package, one at a time, and see whether `shaketable reproduce` notices.
 
-    python benchmarks/coverage/reproduction_faults.py [--plane bands2d_b.npz]
+    python benchmarks/coverage/reproduction_faults.py [--points FOLDER]
 
 Every change is made in a copy of the package. The command must exit 0 before and 1 after it. Prints
 a Markdown table. Result: results/reproduction_faults.md.
@@ -35,8 +35,9 @@ FAULTS = (
         "eps_min is a third of the separation, not half",
     ),
     Fault(
-        "pnorm-table6", "corruptions/balls/numbers.py", "math.log(2) +", "math.log(2.02) +",
-        "the volume of a ball of radius 1 is that of a slightly larger one",
+        "pnorm-table6", "corruptions/balls/numbers.py", "math.lgamma(1 + 1 / p)",
+        "math.lgamma(1.1 + 1 / p)",
+        "the volume of a ball of radius 1 has a gamma function of 1.1 + 1/p",
     ),
     Fault(
         "pnorm-fig1", "corruptions/compiled/ziggurat.py", "u ** (1 / d)",
@@ -79,13 +80,15 @@ def run(name: str, source: Path, data: str | None) -> int:
 def main() -> None:
     """Plant every fault, and print the exit codes."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--plane", help="the points in the plane, for names of the MSCR paper")
+    parser.add_argument(
+        "--points", help="both data sets of the MSCR paper, for its names"
+    )
     args = parser.parse_args()
     package = Path(shaketable.__file__).parent
     print("| command | changed | exit code before | after |")
     print("|---|---|---|---|")
     for fault in FAULTS:
-        data = args.plane if fault.name.startswith("mscr") else None
+        data = args.points if fault.name.startswith("mscr") else None
         if fault.name.startswith("mscr") and data is None:
             continue
         with tempfile.TemporaryDirectory() as folder:

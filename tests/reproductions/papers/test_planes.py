@@ -178,7 +178,7 @@ def test_table_1_needs_data(tmp_path):
 def test_the_tradeoff_of_printed_numbers(imagine):
     found = imagine("mscr-fig6", "fast")
     assert found.exit_code == 0
-    assert len(found.judgements) == 8
+    assert len(found.judgements) == 9
     assert found.measured.figure() is not None
 
 

@@ -178,9 +178,11 @@ class _Run:
     def uses_gpu(self) -> bool:
         return False
 
-    def work(self, report: Callable[[str], None]) -> IntArray:
+    def work(self, report: Callable[[str], None]) -> dict[str, Any]:
         report(self.name)
-        return self.plan.count_hits(self.run)
+        start = time.process_time()
+        hits = self.plan.count_hits(self.run)
+        return {"hits": hits, "seconds": np.array(time.process_time() - start)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,6 +196,10 @@ class GroupedHits:
     """Groups that were asked for."""
     known: int
     """Runs that are done, also of a group that is not complete."""
+    seconds: float = 0.0
+    """Processor time of all runs; NaN if it is not known."""
+    read: int = 0
+    """Runs that were done before, and read from the results file."""
 
     @property
     def groups(self) -> int:
@@ -224,33 +230,37 @@ def run_groups(
 ) -> GroupedHits:
     """Carry out groups of runs, as far as `store` does not have them and the time allows."""
     end = None if minutes is None else time.monotonic() + 60 * minutes
-    done: dict[int, IntArray] = {}
+    done: dict[int, Mapping[str, Any]] = {}
     for run in range(groups * RUNS_EACH):
         if (kept := load_arrays(store, plan.key(run))) is not None:
-            done[run] = kept["hits"]
+            done[run] = kept
+
+    read = len(done)
 
     def list_tasks() -> Any:
         for run in range(groups * RUNS_EACH):
             if run not in done and (end is None or time.monotonic() < end):
                 yield _Run(plan, run)
 
-    total = groups * RUNS_EACH - len(done)
+    total = groups * RUNS_EACH - read
     with (
         count_steps("balanced runs", total=total, enabled=not quiet) as step,
         closing(run_tasks(list_tasks(), jobs)) as outcomes,
     ):
         for outcome in outcomes:
-            task, hits = outcome.task, outcome.get()
+            task, found = outcome.task, outcome.get()
             assert isinstance(task, _Run)
-            keep_arrays(store, plan.key(task.run), {"hits": hits})
-            done[task.run] = hits
+            keep_arrays(store, plan.key(task.run), found)
+            done[task.run] = found
             step()
     complete = 0
     while all(complete * RUNS_EACH + i in done for i in range(RUNS_EACH)) and complete < groups:
         complete += 1
     shape = complete, RUNS_EACH, len(plan.test), len(plan.train)
-    hits = np.array([done[run] for run in range(complete * RUNS_EACH)], np.int64).reshape(shape)
-    return GroupedHits(plan, hits, groups, len(done))
+    hits = [done[run]["hits"] for run in range(complete * RUNS_EACH)]
+    seconds = sum(float(found.get("seconds", np.nan)) for found in done.values())
+    counts = np.array(hits, np.int64).reshape(shape)
+    return GroupedHits(plan, counts, groups, len(done), seconds, read)
 
 
 def find_noise(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shaketable.core.types import FloatArray
-from shaketable.reproductions.claims import Claim, Order, Within
-from shaketable.reproductions.numbers import FEWEST, Number, NumberTable
+from shaketable.reproductions.claims import Agrees, Claim, Order, Within
+from shaketable.reproductions.numbers import FEWEST, Number, NumberTable, Printed
 from shaketable.reproductions.papers.balanced_runs import RUNS_EACH
 from shaketable.reproductions.papers.planes import (
     DATA_2D,
@@ -25,6 +25,7 @@ from shaketable.reproductions.papers.planes import (
     run_forest,
     run_model,
 )
+from shaketable.reproductions.published import load_published
 from shaketable.reproductions.registry import Asked, Form, Measured, declare
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ SIZE = 0.001
 """Training and test noise of Fig. 4."""
 
 _USUAL = 10
+_TIMES = 3  # runs of 1-NN for one of the forest, since they take less time
 _UP_TO = LEVELS[: LEVELS.index(0.007) + 1]
 
 
@@ -66,7 +68,7 @@ _UP_TO = LEVELS[: LEVELS.index(0.007) + 1]
                     high=1.25,
                 ),
             ],
-            deviations=["30 runs, as print does not say how many"],
+            deviations=["30 runs for every number of copies: print does not say how many it has."],
         ),
     },
 )
@@ -171,10 +173,10 @@ def list_neighbour_claims(*, shared: bool) -> list[Claim]:
     ]
     if shared:
         change = Within(
-            "the MSCR of 1-NN changes by less than 0.01 points up to training noise .007",
+            "the MSCR of 1-NN changes by less than 0.02 points up to training noise .007",
             "; ".join(f"change: MSCR of 1-NN / train {level}" for level in _UP_TO[1:]),
-            low=-0.01,
-            high=0.01,
+            low=-0.02,
+            high=0.02,
         )
     else:
         change = Within(
@@ -191,11 +193,16 @@ def list_neighbour_claims(*, shared: bool) -> list[Claim]:
     about="clean accuracy and MSCR of a random forest and of 1-NN by training noise",
     forms={
         "fast": Form(
-            about="8 groups of 25 runs, those of mscr-table2",
-            takes="4 minutes on two cores, less after mscr-table2",
+            about="8 groups of 25 runs, those of mscr-table2; three times as many of 1-NN",
+            takes="5 minutes on two cores, 2 after mscr-table2",
             needs=DATA_2D,
             claims=list_neighbour_claims(shared=True),
-            deviations=DEVIATIONS,
+            deviations=[
+                *DEVIATIONS,
+                "The paper calls the MSCR of 1-NN superior up to training noise .007. By its own "
+                "Table 2 the forest has -.055 there, which is above 1-NN. So that is claimed of "
+                "plain training alone.",
+            ],
         ),
     },
     errata=["mscr-1nn-constant", "mscr-shared-draws"],
@@ -206,42 +213,56 @@ def measure_neighbours(asked: Asked) -> Measured:
 
     groups = asked.runs or 8
     forest = run_forest(asked, groups)
-    near = run_model(asked, builtin("1nn"), (0, "eps_min"), groups)
+    near = run_model(asked, builtin("1nn"), (0, "eps_min"), _TIMES * groups)
     found = {"random forest": forest, "1-NN": near}
     common = min(each.groups for each in found.values())
     rows = [row for name, each in found.items() if common > 1 for row in make_rows(name, each)]
     claims: Sequence[Claim] | None = None
     if asked.draws != "shared":
         claims = list_neighbour_claims(shared=False)
+    tables = tabulate_models(found, beside_print=is_beside_print(asked, forest))
     return Measured(
-        tables=tabulate_models(found) if common else [],
+        tables=tables if common else [],
         figure=(lambda: draw_lines(rows)) if rows else None,
-        settings=describe(forest),
+        settings=describe(forest) | {"Model": "those of scikit-learn, the forest with 100 trees"},
         unfinished=forest.unfinished or near.unfinished,
         claims=claims if is_printed_set(forest.plan.data) else [],
     )
 
 
-def tabulate_models(found: Mapping[str, GroupedHits]) -> list[NumberTable]:
-    """Return clean accuracy and MSCR of models, and of two how far the second is ahead."""
+def tabulate_models(
+    found: Mapping[str, GroupedHits], *, beside_print: bool = False
+) -> list[NumberTable]:
+    """Return clean accuracy and MSCR of models, and of two how far the second is ahead.
+
+    Those of the first may be set beside print: they are numbers of Table 2.
+    """
+    published = load_published("mscr-table2") if beside_print else None
     columns = [f"train {level}" for level in LEVELS]
     clean = {name: compute_accuracies(each)[:, 0] for name, each in found.items()}
     mscr = {name: compute_mscr(each) for name, each in found.items()}
 
-    def fill(values: Mapping[str, FloatArray]) -> list[Number]:
+    first, *others = found
+
+    def fill(values: Mapping[str, FloatArray], row: str = "") -> list[Number]:
+        def find(name: str, column: str) -> Printed | None:
+            if published is None or name != first:
+                return None
+            return published.get(row, column)
+
         return [
-            Number(row, each[:, j], column=column, runs_each=RUNS_EACH)
-            for row, each in values.items()
+            Number(name, each[:, j], find(name, column), column, RUNS_EACH)
+            for name, each in values.items()
             for j, column in enumerate(columns)
         ]
 
     tables = [
-        NumberTable("clean", "Clean accuracy", fill(clean), "per cent", 3),
-        NumberTable("mscr", "MSCR", fill(mscr), "per cent", 3),
+        NumberTable("clean", "Clean accuracy", fill(clean, "test 0"), "per cent", 3),
+        NumberTable("mscr", "MSCR", fill(mscr, "MSCR"), "per cent", 3),
     ]
-    if len(found) == 1:
+    if not others:
         return tables
-    first, second = found
+    second = others[0]
     n = min(each.groups for each in found.values())
     ahead = {
         "clean accuracy": clean[second][:n] - clean[first][:n],
@@ -273,6 +294,7 @@ def tabulate_models(found: Mapping[str, GroupedHits]) -> list[NumberTable]:
                 for metric, what in (("clean", "clean accuracy"), ("mscr", "MSCR"))
             ]
             + [
+                Agrees("both agree with Table 2", "clean: *; mscr: *"),
                 Order(
                     "training noise of .03 costs clean accuracy",
                     [name_number("clean", "random forest", level) for level in (0.03, 0)],
@@ -290,14 +312,20 @@ def tabulate_models(found: Mapping[str, GroupedHits]) -> list[NumberTable]:
 def measure_tradeoff(asked: Asked) -> Measured:
     """Set clean accuracy and MSCR of the forest against each other."""
     found = run_forest(asked, asked.runs or 8)
-    is_known = is_printed_set(found.plan.data) and asked.draws == "shared"
+    is_known = is_beside_print(asked, found)
+    tables = tabulate_models({"random forest": found}, beside_print=is_known)
     return Measured(
-        tables=tabulate_models({"random forest": found}) if found.groups else [],
+        tables=tables if found.groups else [],
         figure=(lambda: _draw_tradeoff(found)) if found.groups > 1 else None,
         settings=describe(found),
         unfinished=found.unfinished,
-        claims=None if is_known and asked.norm == "inf" else [],
+        claims=None if is_known else [],
     )
+
+
+def is_beside_print(asked: Asked, found: GroupedHits) -> bool:
+    """Whether numbers are about what Table 2 prints."""
+    return is_printed_set(found.plan.data) and (asked.draws, asked.norm) == ("shared", "inf")
 
 
 def _draw_tradeoff(found: GroupedHits) -> Chart:

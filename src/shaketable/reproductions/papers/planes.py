@@ -18,6 +18,7 @@ from shaketable.reproductions.numbers import Number, NumberTable, mean_over_runs
 from shaketable.reproductions.papers.balanced_runs import RUNS_EACH
 from shaketable.reproductions.published import load_published
 from shaketable.reproductions.registry import Asked, Form, Measured, declare
+from shaketable.views.numbers import format_seconds
 
 if TYPE_CHECKING:
     from shaketable.data.dataset import Dataset
@@ -37,13 +38,13 @@ _STUDY = "mscr-table2"
 DATA_2D = "the paper's set of 4674 points in the plane (.npz with x and y)"
 DEVIATIONS = (
     (
-        "runs are balanced within groups of 25: the test parts of five runs are the folds of one "
+        "Runs are balanced within groups of 25: the test parts of five runs are the folds of one "
         "permutation, and the shared offsets of a group are drawn from strata. Every run has the "
-        "law of the paper's runs, so that means estimate the same; they need fewer runs"
+        "law of the paper's runs, so that means estimate the same; they need fewer runs."
     ),
     (
         "MSCR is the mean of the runs' ratios, as in Algorithm 1, where print has the ratio of "
-        "means; intervals are Student's over groups of runs"
+        "means; intervals are Student's over groups of runs."
     ),
 )
 
@@ -200,7 +201,7 @@ def list_general_claims() -> list[Claim]:
 @declare(
     "mscr-table2",
     place="Table 2",
-    about="accuracy by training noise and test noise, and MSCR, of a random forest in the plane",
+    about="accuracy and MSCR of a random forest on points in the plane, by training noise",
     forms={
         "fast": Form(
             about="8 groups of 25 runs",
@@ -334,12 +335,17 @@ def tabulate(found: GroupedHits, published: Mapping[Any, Any] | None) -> list[Nu
 def describe(found: GroupedHits) -> dict[str, Any]:
     """Say how runs were carried out."""
     plan = found.plan
-    return {
+    settings = {
         "Data": f"{plan.data.name}, {plan.data.n} points",
         "Noise": f"{norm_title(plan.p)}, {plan.draws}, k = {plan.k}",
         "Model": "random forest of 100 trees, those of scikit-learn",
         "Runs": f"{found.groups} groups of {RUNS_EACH}",
     }
+    if found.read:
+        settings["Runs"] += f"; {found.read} runs were done by an earlier call"
+    if found.seconds > 0:
+        settings["Processor time of all runs"] = format_seconds(found.seconds)
+    return settings
 
 
 def make_rows(model: str, found: GroupedHits) -> list[Row]:
