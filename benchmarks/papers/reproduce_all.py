@@ -27,7 +27,7 @@ def list_commands(args: argparse.Namespace) -> Iterator[list[str]]:
         if args.only and name not in args.only:
             continue
         for form, about in each.forms.items():
-            if form == "gpu" or (form == "full" and "day" in about.takes):
+            if "GPU" in about.needs or (form == "full" and "day" in about.takes):
                 continue
             path = choose_data(name, args) if about.needs else None
             if about.needs and path is None:
