@@ -24,7 +24,8 @@ FULL_TAKES = "a day or more on an H200, in pieces; no training is cut"
 SMALL = (
     "The network is small, and sees 10 000 images three times: more than half of its answers are "
     "wrong, in print 5 % on CIFAR-10. So signs and orders are claimed, and no values.",
-    "Networks are tested on 250 images, the same in every run.",
+    "Networks are tested on 250 images, the same in every run: intervals are over trainings, for "
+    "these images.",
     "So small a network loses more clean accuracy by noise and augmentation than it gains under "
     "corruptions, but for p-norm noise. So what corruptions add to the clean error is claimed, not "
     "mCE itself.",
