@@ -194,8 +194,8 @@ def test_the_forest_and_1nn_in_the_same_runs(monkeypatch, tmp_path):
         numbers[f"{name} / train eps_min"].ours
         for name in ("clean: 1-NN", "clean: random forest", "ahead: clean accuracy")
     )
-    assert np.allclose(near - forest, ahead)
-    assert numbers["change: MSCR of 1-NN / train eps_min"].runs == 2
+    assert np.allclose(near[:2] - forest, ahead)
+    assert numbers["change: MSCR of 1-NN / train eps_min"].runs == 6
 
 
 def test_claims_on_1nn_depend_on_the_draws(imagine, monkeypatch, printed_set):

@@ -50,8 +50,8 @@ _UP_TO = LEVELS[: LEVELS.index(0.007) + 1]
     about="accuracy of a random forest, and its deviation over runs, by copies of every point",
     forms={
         "fast": Form(
-            about="30 runs for every number of copies, with the same splits",
-            takes="3 minutes on two cores",
+            about="60 runs for every number of copies, with the same splits",
+            takes="4 minutes on two cores",
             needs=DATA_2D,
             claims=[
                 Order("one copy is worse than ten", ["accuracy: k = 1", "accuracy: k = 10"]),
@@ -68,7 +68,7 @@ _UP_TO = LEVELS[: LEVELS.index(0.007) + 1]
                     high=1.25,
                 ),
             ],
-            deviations=["30 runs for every number of copies: print does not say how many it has."],
+            deviations=["60 runs for every number of copies: print does not say how many it has."],
         ),
     },
 )
@@ -80,7 +80,7 @@ def measure_copies(asked: Asked) -> Measured:
     from shaketable.findings.series import group_series
     from shaketable.reproductions.papers.plane_forest import PlaneForest
 
-    data, runs = load_set(asked), asked.runs or 30
+    data, runs = load_set(asked), asked.runs or 60
     records: Records = Records(())
     values: dict[int, FloatArray] = {}
     for k in COPIES:
