@@ -194,7 +194,7 @@ def list_neighbour_claims(*, shared: bool) -> list[Claim]:
     forms={
         "fast": Form(
             about="8 groups of 25 runs, those of mscr-table2; three times as many of 1-NN",
-            takes="5 minutes on two cores, 2 after mscr-table2",
+            takes="4 minutes on two cores, 2 after mscr-table2",
             needs=DATA_2D,
             claims=list_neighbour_claims(shared=True),
             deviations=[
@@ -283,7 +283,7 @@ def tabulate_models(
     forms={
         "fast": Form(
             about="8 groups of 25 runs, those of mscr-table2",
-            takes="3 minutes on two cores, seconds after mscr-table2",
+            takes="2 minutes on two cores, seconds after mscr-table2",
             needs=DATA_2D,
             claims=[
                 Order(
