@@ -73,6 +73,7 @@ def test_printed_numbers_are_known_to_hold(imagine):
     assert (number.printed.value, number.printed.half, number.runs) == (94.5, 0.06, 60)
     assert number.runs_each == RUNS_EACH
     assert "60 groups of 25" in found.settings["Runs"]
+    assert found.measured.figure() is not None
 
 
 def test_a_changed_number_fails(imagine, monkeypatch):
