@@ -73,6 +73,7 @@ def test_printed_numbers_are_known_to_hold(imagine):
     assert (number.printed.value, number.printed.half, number.runs) == (94.5, 0.06, 60)
     assert number.runs_each == RUNS_EACH
     assert "60 groups of 25" in found.settings["Runs"]
+    assert found.measured.figure() is not None
 
 
 def test_a_changed_number_fails(imagine, monkeypatch):
@@ -108,7 +109,7 @@ def test_wide_intervals_do_not_pass(imagine):
 def test_the_fast_form_claims_less(imagine):
     found = imagine(form="fast", groups=8, precise=2)
     assert found.exit_code == 0
-    assert {"fast", "full"} == set(REPRODUCTIONS.get("mscr-table2").forms)
+    assert [*REPRODUCTIONS.get("mscr-table2").forms] == ["full", "fast"]  # the first is the default
 
 
 def test_independent_draws_have_claims_of_their_own(imagine):
@@ -194,8 +195,8 @@ def test_the_forest_and_1nn_in_the_same_runs(monkeypatch, tmp_path):
         numbers[f"{name} / train eps_min"].ours
         for name in ("clean: 1-NN", "clean: random forest", "ahead: clean accuracy")
     )
-    assert np.allclose(near - forest, ahead)
-    assert numbers["change: MSCR of 1-NN / train eps_min"].runs == 2
+    assert np.allclose(near[:2] - forest, ahead)
+    assert numbers["change: MSCR of 1-NN / train eps_min"].runs == 6
 
 
 def test_claims_on_1nn_depend_on_the_draws(imagine, monkeypatch, printed_set):
