@@ -49,12 +49,12 @@ FAULTS = (
         "the classifier f1 steps at 1.1",
     ),
     Fault(
-        "twofactor-table1", "corruptions/suites/catalogue.py", "(0.1, 0.15, 0.2)",
-        "(0.1, 0.16, 0.2)", "the second level of noise is .16",
+        "twofactor-table1", "corruptions/camera_faults.py", "var: float = 0.01",
+        "var: float = 0.012", "the variance of Gaussian noise is .012",
     ),
     Fault(
-        "twofactor-table3", "findings/mcv/numbers.py", "float(accuracies.std())",
-        "float(accuracies.std(ddof=1))", "CV divides by n - 1",
+        "twofactor-table2", "statistics/correlation.py", "stats.rankdata(_check(values))",
+        "stats.rankdata(_check(values), 'min')", "tied ranks are the lowest, not their mean",
     ),
     Fault(
         "hendrycks-severities", "corruptions/common/severities.json",
@@ -80,9 +80,7 @@ def run(name: str, source: Path, data: str | None) -> int:
 def main() -> None:
     """Plant every fault, and print the exit codes."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument(
-        "--points", help="both data sets of the MSCR paper, for its names"
-    )
+    parser.add_argument("--points", help="both data sets of the MSCR paper, for its names")
     args = parser.parse_args()
     package = Path(shaketable.__file__).parent
     print("| command | changed | exit code before | after |")
