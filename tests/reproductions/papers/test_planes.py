@@ -115,7 +115,7 @@ def test_the_fast_form_claims_less(imagine):
 def test_independent_draws_have_claims_of_their_own(imagine):
     """Imagined runs are about print, which is not what independent draws give."""
     verdicts = judge(imagine(draws="independent"))
-    assert verdicts["up to training noise eps_min, accuracies are within 0.15 of print"] == "holds"
+    assert verdicts["up to training noise eps_min, accuracies are within 0.2 of print"] == "holds"
     assert verdicts["MSCR is negative up to training noise .015"] == "holds"
     below = [verdict for claim, verdict in verdicts.items() if claim.endswith("is below print's")]
     assert len(below) == 3
