@@ -53,10 +53,6 @@ FAULTS = (
         "var: float = 0.012", "the variance of Gaussian noise is .012",
     ),
     Fault(
-        "twofactor-table2", "statistics/correlation.py", "stats.rankdata(_check(values))",
-        "stats.rankdata(_check(values), 'min')", "tied ranks are the lowest, not their mean",
-    ),
-    Fault(
         "hendrycks-severities", "corruptions/common/severities.json",
         "[0.05, 0.1, 0.15, 0.2, 0.3]", "[0.06, 0.1, 0.15, 0.2, 0.3]",
         "brightness of CIFAR, severity 1",
