@@ -29,8 +29,8 @@ from sklearn.ensemble import RandomForestClassifier
 from shaketable.core.types import Array, FloatArray
 from shaketable.data.dataset import Dataset
 from shaketable.reproductions.numbers import Number
-from shaketable.reproductions.papers.balanced_runs import RUNS_EACH, GroupedHits, Plan
-from shaketable.reproductions.papers.planes import run_forest, tabulate
+from shaketable.reproductions.papers.mscr.balanced_runs import RUNS_EACH, GroupedHits, Plan
+from shaketable.reproductions.papers.mscr.planes import run_forest, tabulate
 from shaketable.reproductions.published import load_published
 from shaketable.reproductions.registry import Asked
 

@@ -12,8 +12,8 @@ from helpers.commands import check_schema, run_command, run_failing
 from helpers.pages import read_page
 from shaketable.core.errors import InputError
 from shaketable.findings.mcv.finding import ScoreVariation
-from shaketable.reproductions.papers.factor_scores import read_scores
 from shaketable.reproductions.papers.pieces import run_pieces
+from shaketable.reproductions.papers.twofactor.factor_scores import read_scores
 from shaketable.reproductions.registry import REPRODUCTIONS, Asked
 from shaketable.reproductions.reproduce import describe_machine
 

@@ -5,8 +5,8 @@ measured (`registry.Measured`): tables of numbers, each with what is printed. Wh
 declared beside it, before anything is measured, apart for every form: claims on the numbers, and
 what differs from the paper and why. `claims` judges them, `result` shows the outcome.
 
-To add one, copy a function of `papers/balls.py`; modules are named in `registry`. Printed tables
-are files of ``published/``, as printed, with what is right where the print has a slip.
+To add one, copy a function of `papers/pnorm/balls.py`; modules are named in `registry`. Printed
+tables are files of ``published/``, as printed, with what is right where the print has a slip.
 """
 
 from shaketable.core.lazy import attach

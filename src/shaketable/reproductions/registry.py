@@ -161,19 +161,19 @@ REPRODUCTIONS: Registry[Reproduction] = Registry(
     homes=tuple(
         f"shaketable.reproductions.papers.{home}"
         for home in (
-            "planes",
-            "plane_figures",
-            "separation_images",
-            "regimes",
-            "gallery",
-            "balls",
-            "worst_cases",
-            "neighbours",
-            "factors",
-            "factor_scores",
-            "factor_training",
+            "mscr.planes",
+            "mscr.plane_figures",
+            "mscr.separation_images",
+            "pnorm.regimes",
+            "pnorm.gallery",
+            "pnorm.balls",
+            "genuine.worst_cases",
+            "genuine.neighbours",
+            "twofactor.factors",
+            "twofactor.factor_scores",
+            "twofactor.factor_training",
             "severities",
-            "notions",
+            "notions.notions",
         )
     ),
 )

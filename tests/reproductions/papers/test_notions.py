@@ -7,10 +7,10 @@ from scipy import stats
 import shaketable as st
 from shaketable.adversary.accuracy import AdversarialAccuracy
 from shaketable.models.classifier import as_classifier
-from shaketable.reproductions.papers import dozen, notions
-from shaketable.reproductions.papers.dozen import NOTIONS, Budget, Measures
-from shaketable.reproductions.papers.notions import Dozen, tabulate_own
-from shaketable.reproductions.papers.rank_chart import draw_ranks
+from shaketable.reproductions.papers.notions import dozen, notions
+from shaketable.reproductions.papers.notions.dozen import NOTIONS, Budget, Measures
+from shaketable.reproductions.papers.notions.notions import Dozen, tabulate_own
+from shaketable.reproductions.papers.notions.rank_chart import draw_ranks
 from shaketable.reproductions.registry import Asked
 from shaketable.statistics.estimate import Estimate
 

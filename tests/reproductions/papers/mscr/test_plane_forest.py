@@ -5,8 +5,8 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from shaketable.core.errors import InputError
-from shaketable.reproductions.papers import forest_kernels
-from shaketable.reproductions.papers.plane_forest import PlaneForest
+from shaketable.reproductions.papers.mscr import forest_kernels
+from shaketable.reproductions.papers.mscr.plane_forest import PlaneForest
 
 
 def draw(kind, n, seed):

@@ -19,8 +19,12 @@ from shaketable.evaluation.records import Records
 from shaketable.findings.figures.scores import find_variation
 from shaketable.reproductions.claims import Claim, Order, Within
 from shaketable.reproductions.numbers import Number, NumberTable
-from shaketable.reproductions.papers.factor_scores import ARITHMETIC, KINDS, tabulate_print
 from shaketable.reproductions.papers.pieces import run_pieces
+from shaketable.reproductions.papers.twofactor.factor_scores import (
+    ARITHMETIC,
+    KINDS,
+    tabulate_print,
+)
 from shaketable.reproductions.registry import Asked, Form, FormName, Measured, declare
 
 

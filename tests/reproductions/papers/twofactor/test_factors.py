@@ -6,8 +6,13 @@ from scipy import ndimage
 
 import shaketable as st
 from shaketable.corruptions.suites.suite import Suite, suite
-from shaketable.reproductions.papers import factors
-from shaketable.reproductions.papers.factors import expect_ends, name_sets, read_name, turn
+from shaketable.reproductions.papers.twofactor import factors
+from shaketable.reproductions.papers.twofactor.factors import (
+    expect_ends,
+    name_sets,
+    read_name,
+    turn,
+)
 from shaketable.reproductions.published import load_published
 
 

@@ -7,7 +7,7 @@ from scipy import special
 
 import shaketable as st
 from shaketable.corruptions.balls import numbers
-from shaketable.reproductions.papers import balls
+from shaketable.reproductions.papers.pnorm import balls
 
 
 @pytest.fixture(autouse=True)

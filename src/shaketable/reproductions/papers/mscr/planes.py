@@ -15,14 +15,14 @@ from shaketable.core.types import FloatArray
 from shaketable.findings.series import relative_change
 from shaketable.reproductions.claims import Agrees, Claim, Close, Order, Precise, Within
 from shaketable.reproductions.numbers import Number, NumberTable, mean_over_runs, rescale
-from shaketable.reproductions.papers.balanced_runs import RUNS_EACH
+from shaketable.reproductions.papers.mscr.balanced_runs import RUNS_EACH
 from shaketable.reproductions.published import load_published
 from shaketable.reproductions.registry import Asked, Form, Measured, declare
 from shaketable.views.numbers import format_seconds
 
 if TYPE_CHECKING:
     from shaketable.data.dataset import Dataset
-    from shaketable.reproductions.papers.balanced_runs import GroupedHits
+    from shaketable.reproductions.papers.mscr.balanced_runs import GroupedHits
     from shaketable.statistics.estimate import Estimate
     from shaketable.views.drawing import Chart, Row
 
@@ -279,14 +279,14 @@ def load_set(asked: Asked) -> Dataset:
 
 def run_forest(asked: Asked, groups: int) -> GroupedHits:
     """Carry out groups of runs of the random forest under all noise."""
-    from shaketable.reproductions.papers.plane_forest import PlaneForest
+    from shaketable.reproductions.papers.mscr.plane_forest import PlaneForest
 
     return run_model(asked, PlaneForest(), LEVELS, groups)
 
 
 def run_model(asked: Asked, model: Any, tests: Sequence[float | str], groups: int) -> GroupedHits:
     """Carry out groups of runs of a model, under noise of some sizes; all names keep theirs."""
-    from shaketable.reproductions.papers.balanced_runs import Plan, find_noise, run_groups
+    from shaketable.reproductions.papers.mscr.balanced_runs import Plan, find_noise, run_groups
 
     data, p = load_set(asked), as_p(asked.norm)
     with asked.share(_STUDY).open_store() as store:

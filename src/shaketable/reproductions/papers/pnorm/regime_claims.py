@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shaketable.reproductions.claims import Claim, Close, Order, Within
-from shaketable.reproductions.papers.regime_tables import ADDED, STANDARD
+from shaketable.reproductions.papers.pnorm.regime_tables import ADDED, STANDARD
 from shaketable.reproductions.registry import Form, FormName
 
 SETS = ("C1", "C2", "C3")

@@ -9,9 +9,9 @@ import shaketable as st
 from helpers.trainings import TINY_PLAN, write_images
 from shaketable.reproductions.claims import find_worst
 from shaketable.reproductions.numbers import Numbers
-from shaketable.reproductions.papers import regime_tables, regimes
-from shaketable.reproductions.papers.regime_claims import EXACT, NOISE_IN_RANGE, SMALL_GAINS
-from shaketable.reproductions.papers.regime_tables import (
+from shaketable.reproductions.papers.pnorm import regime_tables, regimes
+from shaketable.reproductions.papers.pnorm.regime_claims import EXACT, NOISE_IN_RANGE, SMALL_GAINS
+from shaketable.reproductions.papers.pnorm.regime_tables import (
     ADDED,
     COMPARED,
     RELEASED,

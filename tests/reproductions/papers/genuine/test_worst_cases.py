@@ -5,7 +5,7 @@ import pytest
 
 import shaketable as st
 from shaketable.models.builtin import f3, oracle
-from shaketable.reproductions.papers import worst_cases
+from shaketable.reproductions.papers.genuine import worst_cases
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,12 @@ from shaketable.core.errors import InputError
 from shaketable.core.spec import display_name
 from shaketable.corruptions.suites.suite import suite
 from shaketable.findings.mcv import variation
-from shaketable.reproductions.papers import factor_training
-from shaketable.reproductions.papers.factor_training import Plan, load_images, tabulate_training
+from shaketable.reproductions.papers.twofactor import factor_training
+from shaketable.reproductions.papers.twofactor.factor_training import (
+    Plan,
+    load_images,
+    tabulate_training,
+)
 from shaketable.reproductions.registry import Asked
 
 SINGLE = ["SP0.1", "GA0.1", "RL30", "RR30"]

@@ -25,7 +25,7 @@ from shaketable.data.dataset import Dataset
 from shaketable.findings.correlation.view import format_correlation
 from shaketable.reproductions.claims import Within
 from shaketable.reproductions.numbers import Number, NumberTable, rescale
-from shaketable.reproductions.papers.dozen import (
+from shaketable.reproductions.papers.notions.dozen import (
     HALF,
     NOTIONS,
     Budget,
@@ -391,7 +391,7 @@ class Dozen:
 
     def draw(self) -> Chart:
         """Draw the places of all models by every notion."""
-        from shaketable.reproductions.papers.rank_chart import draw_ranks  # slow to load
+        from shaketable.reproductions.papers.notions.rank_chart import draw_ranks  # slow to load
 
         families = {name: maker.family for name, maker in list_makers().items()}
         places = {

@@ -14,8 +14,8 @@ from shaketable.core.errors import InputError
 from shaketable.corruptions import Clean, PNormNoise
 from shaketable.evaluation.store import Store
 from shaketable.models.builtin import builtin
-from shaketable.reproductions.papers import balanced_runs
-from shaketable.reproductions.papers.balanced_runs import (
+from shaketable.reproductions.papers.mscr import balanced_runs
+from shaketable.reproductions.papers.mscr.balanced_runs import (
     RUNS_EACH,
     SIDE,
     Plan,
@@ -23,7 +23,7 @@ from shaketable.reproductions.papers.balanced_runs import (
     run_groups,
     stratify,
 )
-from shaketable.reproductions.papers.plane_forest import PlaneForest
+from shaketable.reproductions.papers.mscr.plane_forest import PlaneForest
 
 DATA = st.load("bands(n=62)")
 

@@ -8,10 +8,10 @@ import pytest
 import shaketable as st
 from shaketable.core.errors import InputError
 from shaketable.corruptions import Clean, PNormNoise
-from shaketable.reproductions.papers import plane_figures, planes
-from shaketable.reproductions.papers.balanced_runs import RUNS_EACH, GroupedHits, Plan
-from shaketable.reproductions.papers.plane_figures import compare_spread
-from shaketable.reproductions.papers.plane_forest import PlaneForest
+from shaketable.reproductions.papers.mscr import plane_figures, planes
+from shaketable.reproductions.papers.mscr.balanced_runs import RUNS_EACH, GroupedHits, Plan
+from shaketable.reproductions.papers.mscr.plane_figures import compare_spread
+from shaketable.reproductions.papers.mscr.plane_forest import PlaneForest
 from shaketable.reproductions.published import load_published
 from shaketable.reproductions.registry import REPRODUCTIONS
 

@@ -18,7 +18,7 @@ from shaketable.reproductions.claims import Claim, Close, Within
 from shaketable.reproductions.numbers import Number, NumberTable
 from shaketable.reproductions.papers.images import TrainingPlan, load_images, name_set
 from shaketable.reproductions.papers.pieces import run_pieces
-from shaketable.reproductions.papers.regime_claims import (
+from shaketable.reproductions.papers.pnorm.regime_claims import (
     ARROWS,
     AUGMIX,
     CIFAR,
@@ -41,7 +41,7 @@ from shaketable.reproductions.papers.regime_claims import (
     name_all,
     state,
 )
-from shaketable.reproductions.papers.regime_tables import (
+from shaketable.reproductions.papers.pnorm.regime_tables import (
     ADDED,
     STANDARD,
     Study,

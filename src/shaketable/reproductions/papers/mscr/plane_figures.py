@@ -10,8 +10,8 @@ import numpy as np
 from shaketable.core.types import FloatArray
 from shaketable.reproductions.claims import Agrees, Claim, Order, Within
 from shaketable.reproductions.numbers import FEWEST, Number, NumberTable, Printed
-from shaketable.reproductions.papers.balanced_runs import RUNS_EACH
-from shaketable.reproductions.papers.planes import (
+from shaketable.reproductions.papers.mscr.balanced_runs import RUNS_EACH
+from shaketable.reproductions.papers.mscr.planes import (
     DATA_2D,
     DEVIATIONS,
     LEVELS,
@@ -30,7 +30,7 @@ from shaketable.reproductions.registry import Asked, Form, Measured, declare
 
 if TYPE_CHECKING:
     from shaketable.evaluation.records import Records
-    from shaketable.reproductions.papers.balanced_runs import GroupedHits
+    from shaketable.reproductions.papers.mscr.balanced_runs import GroupedHits
     from shaketable.views.drawing import Chart
 
 COPIES = (1, 2, 3, 5, 8, 10, 15, 20, 30, 40, 50)
@@ -76,7 +76,7 @@ def measure_copies(asked: Asked) -> Measured:
     from shaketable.evaluation.study import study
     from shaketable.findings.figures.studies import draw_copies
     from shaketable.findings.series import group_series
-    from shaketable.reproductions.papers.plane_forest import PlaneForest
+    from shaketable.reproductions.papers.mscr.plane_forest import PlaneForest
 
     data, runs = load_set(asked), asked.runs or 60
     records: Records = Records(())

@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 
 from shaketable.core.errors import InputError
 from shaketable.core.types import Array
-from shaketable.reproductions.papers.forest_kernels import (
+from shaketable.reproductions.papers.mscr.forest_kernels import (
     CELLS,
     LARGEST,
     RANK_BITS,

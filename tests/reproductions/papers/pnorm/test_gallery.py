@@ -3,7 +3,7 @@
 import pytest
 
 import shaketable as st
-from shaketable.reproductions.papers import gallery
+from shaketable.reproductions.papers.pnorm import gallery
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,11 @@ from helpers.table_iii import NETWORKS, ROWS, trained_on
 from shaketable.findings.mcv import variation
 from shaketable.reproductions.claims import find_worst
 from shaketable.reproductions.numbers import Numbers
-from shaketable.reproductions.papers.factor_scores import ARITHMETIC, read_scores, tabulate_print
+from shaketable.reproductions.papers.twofactor.factor_scores import (
+    ARITHMETIC,
+    read_scores,
+    tabulate_print,
+)
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from scipy.stats import binomtest
 import shaketable as st
 from shaketable.adversary.agreement import Agreement
 from shaketable.core.errors import InputError
-from shaketable.reproductions.papers import neighbours
+from shaketable.reproductions.papers.genuine import neighbours
 from shaketable.reproductions.published import load_published
 
 

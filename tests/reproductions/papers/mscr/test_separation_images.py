@@ -8,8 +8,8 @@ from helpers.trainings import TINY_PLAN, write_images
 from shaketable import metrics
 from shaketable.reproductions.claims import find_worst
 from shaketable.reproductions.numbers import Numbers
-from shaketable.reproductions.papers import separation_images as module
-from shaketable.reproductions.papers.separation_images import (
+from shaketable.reproductions.papers.mscr import separation_images as module
+from shaketable.reproductions.papers.mscr.separation_images import (
     SIZES,
     Matrix,
     find_best_sizes,

@@ -1,0 +1,1 @@
+"""Dai & Berleant (2022): two faults in sequence."""
