@@ -23,7 +23,13 @@ from shaketable.core.schemas import SCHEMA_VERSION
 from shaketable.reproductions.claims import Claim, Order, select
 from shaketable.reproductions.listing import load_measured
 from shaketable.reproductions.numbers import NumberTable
-from shaketable.reproductions.registry import PAPERS, REPRODUCTIONS, Form, Reproduction
+from shaketable.reproductions.registry import (
+    PAPERS,
+    REPRODUCTIONS,
+    Form,
+    Reproduction,
+    list_in_order,
+)
 
 FOLDER = Path(__file__).parent / "reproductions"
 MEASURED = Path(shaketable.reproductions.__file__).parent / "measured"
@@ -66,13 +72,13 @@ _HEAD = ("| name | published | form | claims | time | when, where |", "|---|---|
 
 def make_pages() -> dict[str, str]:
     """Make all pages, by the names of their files: an index, and one for every name."""
-    pages = {f"{each.name}.md": _make_page(each) for each in map(REPRODUCTIONS.get, REPRODUCTIONS)}
+    pages = {f"{each.name}.md": _make_page(each) for each in list_in_order()}
     return {"index.md": _make_index(), **pages}
 
 
 def _make_index() -> str:
     groups: dict[str, list[Reproduction]] = {paper: [] for paper in PAPERS}
-    for each in map(REPRODUCTIONS.get, REPRODUCTIONS):
+    for each in list_in_order():
         groups[each.name.partition("-")[0]].append(each)
     lines = [HEAD, *_INDEX.splitlines()]
     for paper, found in groups.items():

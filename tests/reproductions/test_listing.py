@@ -31,7 +31,7 @@ def test_all_names_are_listed(capsys):
     code, out, err = run_command(capsys, "reproduce")
     assert code == 0, err
     listed = run_json(capsys, "reproduce")["reproductions"]
-    assert [*listed] == [*REPRODUCTIONS]
+    assert {*listed} == {*REPRODUCTIONS}
     assert all(name in out for name in listed)
     assert listed["pnorm-table6"]["source"].endswith("Table 6")
     assert "shaketable reproduce NAME" in " ".join(out.split())

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Annotated, Any, TypeAlias, TypedDict
 
-from shaketable.reproductions.registry import REPRODUCTIONS, FormName, Reproduction
+from shaketable.reproductions.registry import FormName, Reproduction, list_in_order
 from shaketable.reproductions.result import TONES, ReproducedJson
 from shaketable.views.blocks import Block, Column, Entry, Sentence, Table
 
@@ -71,13 +71,13 @@ def load_measured() -> Mapping[tuple[str, str], Mapping[str, Any]]:
 def list_reproductions() -> dict[str, ReproductionJson]:
     """Return all names with what they need, for programs."""
     return {
-        name: {
+        each.name: {
             "source": each.source,
             "about": each.about,
             "errata": [*each.errata],
             "forms": {form: _describe_form(each, form) for form in each.forms},
         }
-        for name, each in REPRODUCTIONS.items()
+        for each in list_in_order()
     }
 
 

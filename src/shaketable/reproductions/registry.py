@@ -177,7 +177,25 @@ REPRODUCTIONS: Registry[Reproduction] = Registry(
         )
     ),
 )
-"""All reproductions."""
+"""All reproductions, in the order of their declaration."""
+
+
+def list_in_order() -> list[Reproduction]:
+    """Return all reproductions, paper by paper: tables by their number, then figures, then others.
+
+    >>> [each.name for each in list_in_order()][:3]
+    ['mscr-table1', 'mscr-table2', 'mscr-table3']
+    """
+    papers = [*PAPERS]
+
+    def place(each: Reproduction) -> tuple[int, int, int]:
+        paper, _, rest = each.name.partition("-")
+        kind, number = rest.rstrip("0123456789"), rest.lstrip("abcdefghijklmnopqrstuvwxyz")
+        rank = {"table": 0, "fig": 1}.get(kind, 2)
+        return papers.index(paper) if paper in papers else len(papers), rank, int(number or 0)
+
+    return sorted(map(REPRODUCTIONS.get, REPRODUCTIONS), key=place)
+
 
 Measure: TypeAlias = Callable[[Asked], Measured]
 
