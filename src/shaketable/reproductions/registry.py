@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -190,9 +191,9 @@ def list_in_order() -> list[Reproduction]:
 
     def place(each: Reproduction) -> tuple[int, int, int]:
         paper, _, rest = each.name.partition("-")
-        kind, number = rest.rstrip("0123456789"), rest.lstrip("abcdefghijklmnopqrstuvwxyz")
-        rank = {"table": 0, "fig": 1}.get(kind, 2)
-        return papers.index(paper) if paper in papers else len(papers), rank, int(number or 0)
+        kind = re.fullmatch(r"(table|fig)(\d+)", rest)
+        where = (kind[1] == "fig", int(kind[2])) if kind else (2, 0)
+        return papers.index(paper) if paper in papers else len(papers), *where
 
     return sorted(map(REPRODUCTIONS.get, REPRODUCTIONS), key=place)
 
