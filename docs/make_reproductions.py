@@ -52,12 +52,17 @@ pnorm-table6: 1 of 1 claims hold
 
 `shaketable reproduce` lists all names with what they need; with a name it makes the numbers again,
 prints them beside print, and writes a page, JSON and the figure. An interrupted command goes on
-when it is run again. Exit code 0: all claims hold; 1: one fails; 3: one is inconclusive.
+when it is run again. Exit code 0: all claims hold; 1: one fails; 3: one is inconclusive, or data or
+runs are lacking.
 
-Every name declares **claims**, before anything is measured and apart for every form, and what
-differs from the paper and why. The interval of a number decides: a claim *holds* if the interval
-lies within what is claimed, *fails* if it lies outside, and is *inconclusive* otherwise. Claims on
-several numbers share an error probability of 5 % (Bonferroni). Below five runs there is no z-score.
+Every name declares **claims** in the code, apart for every form, and what differs from the paper
+and why. The interval of a number decides. A claim about a value, a sign or an order *holds* if the
+interval lies within what is claimed, *fails* if it lies outside, and is *inconclusive* otherwise.
+A claim that numbers agree with print fails if one differs; beside it stands a claim on how precise
+they are, since wide intervals agree with anything. Claims on several numbers share an error
+probability of 5 % (Bonferroni). Below five runs there is no z-score. What theorems and papers say
+is claimed as they say it. Claims on small networks and on independent draws were chosen after
+trials of other sizes or seeds, since no paper says what these do.
 
 Forms: `fast` needs two cores and minutes, `gpu` minutes on a large GPU, `full` does what the paper
 did. Numbers that the papers got wrong are corrected before they are compared; they are among the

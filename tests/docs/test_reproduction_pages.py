@@ -70,10 +70,10 @@ def test_new_results_are_taken_with_their_figures(elsewhere, capsys):
     (found / "strange.json").write_text("{}")
     make_reproductions.main([str(found)])
     taken = json.loads((elsewhere / "pnorm-table6.full.json").read_text())
-    assert taken == json.loads((found / "pnorm-table6.json").read_text())
+    assert taken == json.loads((found / "pnorm-table6.full.json").read_text())
     assert {path.name for path in (elsewhere / "pages").glob("*.md")} == PAGES.keys()
     image = elsewhere / "pages" / "images" / "pnorm-table6.full.svg"
-    assert image.exists() == ((found / "pnorm-table6.svg").stat().st_size <= FIGURE)
+    assert image.exists() == ((found / "pnorm-table6.full.svg").stat().st_size <= FIGURE)
     assert capsys.readouterr().out.startswith("strange.json: not what this version")
 
 
@@ -81,7 +81,7 @@ def test_large_figures_are_left_out(elsewhere, monkeypatch):
     monkeypatch.setattr(make_reproductions, "FIGURE", 10)
     found = elsewhere / "found"
     st.reproduce("pnorm-table6", out=found)
-    assert take_results(found) == ["pnorm-table6.svg: larger than 0 kB"]
+    assert take_results(found) == ["pnorm-table6.full.svg: larger than 0 kB"]
     assert not [*(elsewhere / "pages" / "images").iterdir()]
 
 

@@ -69,13 +69,13 @@ def test_page_json_and_figure_are_written(capsys, throw_away, runs):
         f"{NAME}.{e}" for e in ("html", "json", "svg")
     }
     assert f"new/folder/{NAME}.*" in err
-    written = json.loads((folder / f"{NAME}.json").read_text())
+    written = json.loads((folder / f"{NAME}.full.json").read_text())
     check_schema("reproduce", written)
     (number,) = written["tables"][0]["numbers"]
     assert (number["runs"], number["printed"], number["printed_half"]) == (5, 2.0, 0.5)
     assert number["z"] == pytest.approx(0.0)
     assert written["settings"]["Points"] == "7"
-    page = read_page(folder / f"{NAME}.html")
+    page = read_page(folder / f"{NAME}.full.html")
     assert page.tables["Claims"][1][:2] == ["the number is positive", "holds"]
     assert "2.00 ± 0.50" in page.text
     assert "All is made up." in page.text
@@ -94,7 +94,7 @@ def test_errata_are_named_and_shown(capsys, throw_away):
     throw_away(errata=["pnorm-table6"])
     assert st.reproduce(NAME).json()["errata"] == ["pnorm-table6"]
     run_command(capsys, "reproduce", NAME, "--quiet")
-    page = read_page(Path("reproduced") / f"{NAME}.html")
+    page = read_page(Path("reproduced") / f"{NAME}.full.html")
     assert any(
         "pnorm-table6" in cell for rows in page.tables.values() for row in rows for cell in row
     )

@@ -42,22 +42,28 @@ def run(args: argparse.Namespace) -> int:
         return _list(options)
     from shaketable.reproductions.reproduce import reproduce
 
-    found = reproduce(
-        options.name,
-        data=options.data,
-        form=options.form,
-        runs=options.runs,
-        norm=options.norm,
-        draws=options.draws,
-        seed=options.seed,
-        out=options.out,
-        minutes=options.minutes,
-        n_jobs=options.jobs,
-        device=options.device,
-        progress=not options.quiet,
-    )
+    try:
+        found = reproduce(
+            options.name,
+            data=options.data,
+            form=options.form,
+            runs=options.runs,
+            norm=options.norm,
+            draws=options.draws,
+            seed=options.seed,
+            out=options.out,
+            minutes=options.minutes,
+            n_jobs=options.jobs,
+            device=options.device,
+            progress=not options.quiet,
+        )
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"what is done is in {options.out}; run the same command to go on"
+        ) from None
     print_result(found, json=options.json)
-    print_lines(f"page, JSON and figure: {options.out}/{options.name}.*", to_stderr=True)
+    written = ", ".join(path.name for path in found.list_files(options.out))
+    print_lines(f"in {options.out}: {written}", to_stderr=True)
     return found.exit_code
 
 

@@ -124,6 +124,8 @@ class Reproduction:
     measure: Callable[[Asked], Measured]
     forms: Mapping[FormName, Form]
     """The first is the default."""
+    takes: Sequence[str] = ()
+    """Options besides those of all: data, runs, norm, draws."""
     errata: Sequence[str] = ()
     """Names of errata that touch the numbers; the right numbers are compared."""
 
@@ -207,6 +209,7 @@ def declare(
     place: str,
     about: str,
     forms: Mapping[FormName, Form],
+    takes: Sequence[str] = (),
     errata: Sequence[str] = (),
 ) -> Callable[[Measure], Measure]:
     """Decorator that declares the function that measures a reproduction."""
@@ -215,7 +218,13 @@ def declare(
         REPRODUCTIONS.add(
             name,
             Reproduction(
-                name=name, place=place, about=about, measure=measure, forms=forms, errata=errata
+                name=name,
+                place=place,
+                about=about,
+                measure=measure,
+                forms=forms,
+                takes=takes,
+                errata=errata,
             ),
         )
         return measure

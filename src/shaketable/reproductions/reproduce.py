@@ -9,6 +9,7 @@ from pathlib import Path
 from time import perf_counter
 
 from shaketable.core.checks import HUGE, check_real, check_whole
+from shaketable.core.errors import InputError, either
 from shaketable.core.options import write_settings, write_words
 from shaketable.core.versions import list_installed_versions
 from shaketable.core.writing import make_folder
@@ -94,6 +95,10 @@ def reproduce(
         draws=draws,
         seed=seed,
     )
+    given = {"data": data, "runs": runs, "norm": options.norm != "inf", "draws": draws != "shared"}
+    for option, value in given.items():
+        if value and option not in reproduction.takes:
+            raise InputError(f"{name} takes no {either(f'--{option}', f'{option}=')}; leave it out")
     if out is not None:
         make_folder(out, "out")
     asked = Asked(

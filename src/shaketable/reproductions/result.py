@@ -248,19 +248,44 @@ class Reproduced(Displayed):
         >>> import shaketable as st
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     print(*[path.name for path in st.reproduce("pnorm-table6").write(folder)])
-        pnorm-table6.html pnorm-table6.json pnorm-table6.svg
+        pnorm-table6.full.html pnorm-table6.full.json pnorm-table6.full.svg
         """
         make_folder(folder, "the folder")
-        stem = Path(folder) / self.reproduction.name
-        written = [self.report(stem.with_suffix(".html")), stem.with_suffix(".json")]
-        with write_beside(written[1], "JSON") as beside:
+        page_path, json_path, *figures = self.list_files(folder)
+        self.report(page_path)
+        with write_beside(json_path, "JSON") as beside:
             text = json.dumps(add_version(self.json()), indent=1)
             beside.write_text(f"{text}\n", encoding="utf-8")
         if self.measured.figure is not None:
             from shaketable.views.drawing import save_chart
 
-            written.append(Path(save_chart(self.measured.figure(), stem.with_suffix(".svg"))))
-        return written
+            save_chart(self.measured.figure(), figures[0])
+        else:  # that of an earlier call
+            json_path.with_suffix(".svg").unlink(missing_ok=True)
+        return [page_path, json_path, *figures]
+
+    def list_files(self, folder: str | Path) -> list[Path]:
+        """Return the paths of the page, JSON and figure, if it has one, by name and form.
+
+        Parameters
+        ----------
+        folder
+            Where they are written.
+
+        Returns
+        -------
+        list of pathlib.Path
+            Whether or not they exist.
+
+        Examples
+        --------
+        >>> import shaketable as st
+        >>> [path.name for path in st.reproduce("pnorm-table6").list_files("out")][:2]
+        ['pnorm-table6.full.html', 'pnorm-table6.full.json']
+        """
+        kinds = ["html", "json", *(["svg"] if self.measured.figure is not None else [])]
+        stem = f"{self.reproduction.name}.{self.form_name}"
+        return [Path(folder) / f"{stem}.{kind}" for kind in kinds]
 
 
 def show_numbers(table: NumberTable) -> Table:

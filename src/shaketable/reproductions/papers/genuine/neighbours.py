@@ -117,6 +117,7 @@ _ANALOGUE = (
 @declare(
     "genuine-table1",
     place="Table 1",
+    takes=("data",),
     about="which of two networks labels more like 1-NN where they differ, MNIST",
     forms={
         "fast": Form(
@@ -169,6 +170,7 @@ def measure_table1(asked: Asked) -> Measured:
 @declare(
     "genuine-table2",
     place="Table 2",
+    takes=("data",),
     about="which of two networks labels more like 1-NN where they differ, CIFAR-10",
     forms={
         "fast": Form(
@@ -430,6 +432,7 @@ _UNKNOWN = (
 @declare(
     "genuine-table3",
     place="Table 3",
+    takes=("data",),
     about="accuracy of 1-NN on MNIST and CIFAR-10, with all ties",
     forms={
         "fast": Form(

@@ -47,6 +47,7 @@ _UP_TO = LEVELS[: LEVELS.index(0.007) + 1]
 @declare(
     "mscr-fig4",
     place="Figure 4",
+    takes=("data", "runs", "norm", "draws"),
     about="accuracy of a random forest, and its deviation over runs, by copies of every point",
     forms={
         "fast": Form(
@@ -188,6 +189,7 @@ def list_neighbour_claims(*, shared: bool) -> list[Claim]:
 @declare(
     "mscr-fig5",
     place="Figure 5",
+    takes=("data", "runs", "norm", "draws"),
     about="clean accuracy and MSCR of a random forest and of 1-NN by training noise",
     forms={
         "fast": Form(
@@ -277,6 +279,7 @@ def tabulate_models(
 @declare(
     "mscr-fig6",
     place="Figure 6a",
+    takes=("data", "runs", "norm", "draws"),
     about="clean accuracy against MSCR of a random forest in the plane, by training noise",
     forms={
         "fast": Form(

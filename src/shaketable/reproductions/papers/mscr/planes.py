@@ -53,6 +53,7 @@ DEVIATIONS = (
 @declare(
     "mscr-table1",
     place="Table 1",
+    takes=("data", "norm"),
     about="L-inf class separation 2r and eps_min of the data in the plane and of CIFAR-10",
     forms={
         "full": Form(
@@ -210,6 +211,7 @@ def list_general_claims() -> list[Claim]:
 @declare(
     "mscr-table2",
     place="Table 2",
+    takes=("data", "runs", "norm", "draws"),
     about="accuracy and MSCR of a random forest on points in the plane, by training noise",
     forms={
         "full": Form(

@@ -222,6 +222,7 @@ _ALL_SIGNS: list[Claim] = [
 @declare(
     "mscr-table3",
     place="Table 3",
+    takes=("data", "runs"),
     about="accuracy and MSCR of networks on CIFAR-10, by training noise and test noise",
     forms={
         "fast": Form(
@@ -364,6 +365,7 @@ _PRINTED_OPTIMA: list[Claim] = [
 @declare(
     "mscr-fig7",
     place="Fig. 7",
+    takes=("data", "runs"),
     about="the best training noise for every test noise, on CIFAR-10",
     forms={
         "fast": Form(

@@ -140,6 +140,7 @@ def measure_samples(asked: Asked) -> Measured:
 @declare(
     "pnorm-fig5",
     place="Fig. 5",
+    takes=("runs",),
     about="how much of each of two balls of 3072 dimensions lies in the other",
     forms={
         "full": Form(

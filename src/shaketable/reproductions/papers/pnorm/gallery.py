@@ -33,6 +33,7 @@ _SIDE = 160  # pixels of an image in the figure
 @declare(
     "pnorm-fig2",
     place="Fig. 2",
+    takes=("data",),
     about="images under imperceptible noise of six norms, as large as it can be",
     forms={
         "full": Form(

@@ -196,6 +196,7 @@ def _finish(
 @declare(
     "pnorm-table3",
     place="Table 3",
+    takes=("data", "runs"),
     **state(
         "pnorm-table3",
         "five metrics of networks trained with single p-norms and with sets of them",
@@ -254,6 +255,7 @@ def _repeat_standard() -> NumberTable:
 @declare(
     "pnorm-table4",
     place="Table 4",
+    takes=("data", "runs"),
     **state(
         "pnorm-table4",
         "what training with p-norm noise changes, against plain training",
@@ -311,7 +313,7 @@ _TABLE5["forms"]["gpu"] = Form(
 )
 
 
-@declare("pnorm-table5", place="Table 5", **_TABLE5)
+@declare("pnorm-table5", place="Table 5", takes=("data", "runs"), **_TABLE5)
 def measure_table5(asked: Asked) -> Measured:
     """Measure the metrics of Table 5; on one GPU, three rows by the full recipe."""
     if asked.form == "gpu":
@@ -337,6 +339,7 @@ def measure_table5(asked: Asked) -> Measured:
 @declare(
     "pnorm-fig3",
     place="Fig. 3",
+    takes=("data", "runs"),
     **state(
         "pnorm-fig3",
         "how robustness against noise of one norm transfers to others",
@@ -364,6 +367,7 @@ def measure_transfer(asked: Asked) -> Measured:
 @declare(
     "pnorm-fig4",
     place="Fig. 4",
+    takes=("data", "runs"),
     **state(
         "pnorm-fig4",
         "clean error against mCE, with arrows to networks that are also trained with noise",
@@ -403,6 +407,7 @@ def _draw_arrows(study: Study, pairs: Sequence[tuple[str, str]]) -> Chart:
 @declare(
     "pnorm-fig6",
     place="Fig. 6",
+    takes=("data", "runs"),
     about="learning curves: what augmentation and noise do to the training",
     forms={
         "fast": Form(
