@@ -107,25 +107,21 @@ def _summarise(found: Mapping[str, Any]) -> MeasuredJson:
 
 
 def show_reproductions() -> list[Block]:
-    """Return the table of all names and forms."""
-    rows = []
-    for name, each in list_reproductions().items():
-        for i, (form_name, form) in enumerate(each["forms"].items()):
-            last = form["measured"]
-            measured: Entry | str = "not yet"
-            if last is not None:
-                note = f"{last['claims']}, {last['time']}, {last['date']}"
-                measured = Entry(last["verdict"], note, tone=TONES[last["verdict"]])
-            rows.append(
-                (
-                    "" if i else name,
-                    "" if i else each["source"],
-                    form_name,
-                    form["needs"] or "nothing",
-                    form["takes"],
-                    measured,
-                )
-            )
-    names = ("name", "numbers", "form", "needs", "takes", "last measured")
-    columns = tuple(map(Column, names))
-    return [Table("What can be reproduced", columns, rows, limit=len(rows)), Sentence(_HINT)]
+    """Return a table of names and forms for every paper."""
+    rows: dict[str, list[tuple[Entry | str, ...]]] = {}
+    for each, about in zip(list_in_order(), list_reproductions().values(), strict=True):
+        for i, (form_name, form) in enumerate(about["forms"].items()):
+            first = "" if i else each.name
+            needs = form["needs"] or "nothing"
+            row = (first, form_name, needs, form["takes"], _show_last(form["measured"]))
+            rows.setdefault(each.paper, []).append(row)
+    columns = tuple(map(Column, ("name", "form", "needs", "takes", "last measured")))
+    tables = (Table(paper, columns, own, limit=len(own)) for paper, own in rows.items())
+    return [*tables, Sentence(_HINT)]
+
+
+def _show_last(found: MeasuredJson | None) -> Entry | str:
+    if found is None:
+        return "not yet"
+    note = f"{found['claims']}, {found['time']}, {found['date']}"
+    return Entry(found["verdict"], note, tone=TONES[found["verdict"]])

@@ -36,7 +36,7 @@ PRINTED_SIZES = {"2D dataset": 4674, "CIFAR-10": 60_000}
 """Number of points of the data of the paper, by their name in its Table 1."""
 
 _STUDY = "mscr-table2"
-DATA_2D = "the paper's set of 4674 points in the plane (.npz with x and y)"
+DATA_2D = "the points in the plane (.npz)"
 DEVIATIONS = (
     (
         "Runs are balanced within groups of 25: the test parts of five runs are the folds of one "
@@ -154,8 +154,11 @@ def list_shared_claims(*, full: bool) -> list[Claim]:
         return [
             *claims,
             Precise("all 90 intervals are at most five times as wide as print's", everything, 5),
-            Order("clean accuracy rises with training noise up to .007", few),
-            Order("MSCR rises with training noise", [*map(name_mscr, ("eps_min", 0.015, 0.03))]),
+            Order("clean accuracy rises from training noise 0 to eps_min to .007", few),
+            Order(
+                "MSCR rises from training noise eps_min to .015 to .03",
+                [*map(name_mscr, ("eps_min", 0.015, 0.03))],
+            ),
         ]
     return [
         *claims,

@@ -12,15 +12,15 @@ from shaketable.reproductions.registry import Form, FormName
 SETS = ("C1", "C2", "C3")
 """Sets of p-norm noise."""
 
-CIFAR = "CIFAR-10 or CIFAR-100 by --data"
-TINY = "CIFAR-10, CIFAR-100 or Tiny ImageNet by --data"
+CIFAR = "CIFAR-10 or -100 by --data"
+TINY = "CIFAR or Tiny ImageNet by --data"
 SHARED = "the study that all names of this paper share"
 FAST_ABOUT = f"ResNet-9 of width 4, 3 epochs of 10 000 images, 11 regimes, 5 runs: {SHARED}"
 GPU_ABOUT = f"ResNet-9, 10 epochs, 23 regimes, 5 runs: {SHARED}"
 FULL_ABOUT = f"WRN-28-4, DenseNet-201-12 and ResNeXt-29-32x4d, 150 epochs, 29 regimes: {SHARED}"
-FAST_TAKES = "9 minutes on two cores; a minute after another name of this paper"
-GPU_TAKES = "25 minutes on an H200, in pieces; seconds after another name of this paper"
-FULL_TAKES = "a day or more on an H200, in pieces; no training is cut"
+FAST_TAKES = "9 minutes on two cores; a minute after another of them"
+GPU_TAKES = "25 minutes on an H200, in pieces; seconds after another of them"
+FULL_TAKES = "a day or more on an H200, in pieces"
 SMALL = (
     "The network is small, and sees 10 000 images three times: more than half of its answers are "
     "wrong, in print 5 % on CIFAR-10. So signs and orders are claimed, and no values.",
