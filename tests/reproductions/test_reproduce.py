@@ -54,10 +54,14 @@ def test_a_failure_shows_before_all_is_done(throw_away):
     assert st.reproduce(NAME).exit_code == 1
 
 
-def test_claims_can_be_those_of_the_data(throw_away):
+def test_where_nothing_is_claimed_nothing_is_known(capsys, throw_away):
     throw_away(-1.0, claims=[])
     found = st.reproduce(NAME)
-    assert (found.exit_code, found.judgements) == (0, [])
+    assert (found.verdict, found.exit_code, found.judgements) == ("inconclusive", 3, [])
+    code, out, _ = run_command(capsys, "reproduce", NAME, "--quiet")
+    assert code == 3
+    says = f"{NAME}: nothing is claimed of this choice of data, norm or draws; measured"
+    assert out.splitlines()[0] == says
 
 
 def test_page_json_and_figure_are_written(capsys, throw_away, runs):

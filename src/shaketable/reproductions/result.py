@@ -104,7 +104,7 @@ class Reproduced(Displayed):
 
     @property
     def exit_code(self) -> int:
-        """0: all claims hold; 1: one fails; 3: inconclusive."""
+        """0: all claims hold; 1: one fails; 3: inconclusive, or nothing is claimed."""
         return EXIT_CODES[self.verdict]
 
     def blocks(self) -> list[Block]:
@@ -146,7 +146,8 @@ class Reproduced(Displayed):
         """Say in one line how many claims hold."""
         verdicts = [judgement.verdict for judgement in self.judgements]
         if not verdicts:
-            return "nothing is claimed of these data; " + (self.measured.unfinished or "measured")
+            done = self.measured.unfinished or "measured"
+            return f"nothing is claimed of this choice of data, norm or draws; {done}"
         held = verdicts.count("holds")
         parts = [f"{held} of {len(verdicts)} claims hold"]
         parts += [
