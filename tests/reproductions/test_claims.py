@@ -221,6 +221,30 @@ def test_missing_numbers_are_inconclusive(claim):
     assert "measured" in found.why
 
 
+@pytest.mark.parametrize(
+    "claim",
+    [
+        Within("c", "a; b*; d", 0),
+        Close("c", "a; b*; d"),
+        Agrees("c", "a; b*; d"),
+        Precise("c", "a; b*; d", 5),
+    ],
+)
+def test_what_one_of_several_patterns_lacks_is_inconclusive(claim):
+    values, printed = np.array([0.9, 1.0, 1.1, 1.0]), Printed(1.0, 0.2, rounding=0.5)
+    found = judge(claim, a=(values, printed))
+    why = "b* was not measured, and 1 more"
+    assert (found.verdict, found.why) == ("inconclusive", why)
+    found = judge(claim, a=(values, printed), d=(values, printed))
+    assert (found.verdict, found.why) == ("inconclusive", "b* was not measured")
+    every = dict.fromkeys(("a", "b1", "d"), (values, printed))
+    assert judge(claim, **every).verdict == "holds"
+
+
+def test_a_failure_is_one_whatever_is_lacking():
+    assert judge(Within("c", "a; b", 0), a=-1.0).verdict == "fails"
+
+
 def test_shares_are_judged_by_their_own_intervals():
     claim = Within("c", "a", 0.8)
     assert judge(claim, a=proportion(90, 100)).verdict == "holds"

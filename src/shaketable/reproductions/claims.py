@@ -94,7 +94,7 @@ class Close:
             else:
                 reach = self.tolerance * (abs(printed.value) if self.relative else 1)
             parts.append(_Part(name, number.difference, -reach, reach, strict=False))
-        return _judge(self.text, parts)
+        return _judge(self.text, parts, _find_lacking(numbers, self.numbers))
 
 
 @dataclass(frozen=True)
@@ -122,10 +122,8 @@ class Agrees:
             if number.printed is None:
                 continue
             reach = 0.0 if number.printed.half else number.printed.rounding
-            parts.append(
-                _Part(name, number.difference, -reach, reach, strict=False, overlap=True)
-            )
-        return _judge(self.text, parts)
+            parts.append(_Part(name, number.difference, -reach, reach, strict=False, overlap=True))
+        return _judge(self.text, parts, _find_lacking(numbers, self.numbers))
 
 
 @dataclass(frozen=True)
@@ -161,6 +159,9 @@ class Precise:
                 widest, name = ratio, each
         verdict: Verdict = "holds" if count and widest <= self.times else "inconclusive"
         why = f"widest of {count}: {name}, {widest:.2f} times print" if count else "none is known"
+        lacking = _find_lacking(numbers, self.numbers)
+        if lacking and verdict == "holds":
+            return Judgement(self.text, "inconclusive", lacking)
         return Judgement(self.text, verdict, why)
 
 
@@ -177,7 +178,7 @@ class Within:
         """Compare every number with the limits."""
         chosen = select(numbers, self.numbers).items()
         parts = [_Part(name, _take(number), self.low, self.high) for name, number in chosen]
-        return _judge(self.text, parts)
+        return _judge(self.text, parts, _find_lacking(numbers, self.numbers))
 
 
 @dataclass(frozen=True)
@@ -261,8 +262,8 @@ def _format_confidence(confidence: float) -> str:
     return f"{round(percent, digits):g} %"
 
 
-def _judge(text: str, parts: Sequence[_Part]) -> Judgement:
-    """Judge all parts together; the worst decides."""
+def _judge(text: str, parts: Sequence[_Part], lacking: str = "") -> Judgement:
+    """Judge all parts together; the worst decides, and what is lacking leaves doubt."""
     if not parts:
         return Judgement(text, "inconclusive", "none of its numbers was measured")
     confidence = _USUAL if len(parts) == 1 else 1 - _ERROR / len(parts)
@@ -272,7 +273,11 @@ def _judge(text: str, parts: Sequence[_Part]) -> Judgement:
         if found:
             more = f", and {len(found) - 1} more" if len(found) > 1 else ""
             return Judgement(text, verdict, f"{found[0].describe(confidence)}{more}")
-    return Judgement(text, "holds", parts[0].describe(confidence) if len(parts) == 1 else f"all {len(parts)}")
+    if lacking:
+        return Judgement(text, "inconclusive", lacking)
+    return Judgement(
+        text, "holds", parts[0].describe(confidence) if len(parts) == 1 else f"all {len(parts)}"
+    )
 
 
 def _take(number: Number) -> Estimate | float | None:
@@ -305,6 +310,13 @@ def select(numbers: Mapping[str, Number], pattern: str) -> dict[str, Number]:
     escaped = (re.escape(each.strip()).replace(r"\*", ".*") for each in pattern.split(";"))
     fits = re.compile("|".join(escaped)).fullmatch
     return {name: number for name, number in numbers.items() if fits(name)}
+
+
+def _find_lacking(numbers: Mapping[str, Number], pattern: str) -> str:
+    """Say which of several patterns fits no number; nothing if all fit some."""
+    lacking = [each.strip() for each in pattern.split(";") if not select(numbers, each)]
+    more = f", and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+    return f"{lacking[0]} was not measured{more}" if lacking else ""
 
 
 def find_worst(judgements: Sequence[Judgement]) -> Verdict:
