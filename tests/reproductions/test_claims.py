@@ -8,9 +8,11 @@ from scipy import stats
 
 from shaketable.reproductions.claims import (
     EXIT_CODES,
+    Agrees,
     Close,
     Judgement,
     Order,
+    Precise,
     Within,
     find_worst,
     select,
@@ -120,6 +122,35 @@ def test_the_interval_of_a_difference_to_print_decides(mean, verdict):
     )
 
 
+@pytest.mark.parametrize(
+    ("ours", "printed", "verdict"),
+    [
+        (1.0, Printed(1.0), "holds"),
+        (1.1, Printed(1.0), "fails"),
+        (1.004, Printed(1.0, rounding=0.005), "holds"),
+        (1.006, Printed(1.0, rounding=0.005), "fails"),
+        (math.nan, Printed(1.0), "inconclusive"),
+        (np.ones(5), Printed(1.0), "holds"),
+        (np.ones(5), Printed(1.1), "fails"),
+        (np.array([1.0, math.nan, 1.0]), Printed(1.0), "inconclusive"),
+        (np.array([1.0]), Printed(1.0), "inconclusive"),
+        (around(1.2, 0.1), Printed(1.0), "fails"),
+        (around(1.2, 0.1), Printed(1.0, 0.3), "holds"),
+        (around(1.2, 0.1), Printed(1.0, 0.1, rounding=0.5), "fails"),
+    ],
+)
+def test_agreement_is_that_no_number_differs_from_print(ours, printed, verdict):
+    claim = Agrees("c", "*")
+    assert judge(claim, a=(ours, printed)).verdict == verdict
+    assert judge(claim, a=(ours, printed), b=(2.0, Printed(2.0))).verdict == verdict
+
+
+def test_precision_that_is_not_a_number_is_inconclusive():
+    values = np.array([1.0, math.nan, 1.0])
+    found = judge(Precise("c", "*"), a=(values, Printed(1.0, 0.5)), b=(np.ones(3), Printed(1, 9)))
+    assert (found.verdict, found.why) == ("inconclusive", "widest of 2: a, inf times print")
+
+
 def test_one_run_is_inconclusive():
     number = np.array([0.5])
     for claim in (Within("c", "a", 0, 1), Close("c", "a", tolerance=9)):
@@ -148,7 +179,9 @@ def test_the_worst_number_decides_and_is_named():
     assert (found.verdict, found.why) == ("fails", "d: 2, and 1 more")
     found = judge(Within("c", "*", 0, 1), a=0.5, b=around(0.0, 0.1))
     assert found.verdict == "inconclusive"
-    assert found.why.startswith("b: 0 [-0.1, 0.1]")
+    reach = 0.1 * stats.norm.ppf(1 - 0.05 / 4) / stats.norm.ppf(0.975)
+    assert found.why == f"b: 0 [{-reach:.4g}, {reach:.4g}] at 97.5 %"
+    assert judge(Within("c", "*", 0, 1), b=around(0.0, 0.1)).why == "b: 0 [-0.1, 0.1]"
     assert judge(Within("c", "*", 0, 1), a=0.5, b=0.6).why == "all 2"
 
 
@@ -188,6 +221,30 @@ def test_missing_numbers_are_inconclusive(claim):
     assert "measured" in found.why
 
 
+@pytest.mark.parametrize(
+    "claim",
+    [
+        Within("c", "a; b*; d", 0),
+        Close("c", "a; b*; d"),
+        Agrees("c", "a; b*; d"),
+        Precise("c", "a; b*; d", 5),
+    ],
+)
+def test_what_one_of_several_patterns_lacks_is_inconclusive(claim):
+    values, printed = np.array([0.9, 1.0, 1.1, 1.0]), Printed(1.0, 0.2, rounding=0.5)
+    found = judge(claim, a=(values, printed))
+    why = "b* was not measured, and 1 more"
+    assert (found.verdict, found.why) == ("inconclusive", why)
+    found = judge(claim, a=(values, printed), d=(values, printed))
+    assert (found.verdict, found.why) == ("inconclusive", "b* was not measured")
+    every = dict.fromkeys(("a", "b1", "d"), (values, printed))
+    assert judge(claim, **every).verdict == "holds"
+
+
+def test_a_failure_is_one_whatever_is_lacking():
+    assert judge(Within("c", "a; b", 0), a=-1.0).verdict == "fails"
+
+
 def test_shares_are_judged_by_their_own_intervals():
     claim = Within("c", "a", 0.8)
     assert judge(claim, a=proportion(90, 100)).verdict == "holds"
@@ -206,5 +263,6 @@ def test_a_failure_is_worse_than_doubt():
     doubt, failed, held = (Judgement("", v) for v in ("inconclusive", "fails", "holds"))
     assert find_worst([held, doubt, failed]) == "fails"
     assert find_worst([held, doubt]) == "inconclusive"
-    assert find_worst([held]) == find_worst([]) == "holds"
+    assert find_worst([held]) == "holds"
+    assert find_worst([]) == "inconclusive", "nothing is known without claims"
     assert EXIT_CODES == {"holds": 0, "fails": 1, "inconclusive": 3}

@@ -2,13 +2,16 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
-from helpers.commands import run_command, run_json
+from helpers.commands import check_schema, run_command, run_json
 from shaketable.reproductions import listing
 from shaketable.reproductions.listing import list_reproductions, load_measured
 from shaketable.reproductions.registry import FORMS, REPRODUCTIONS
+
+MEASURED = sorted(Path(listing.__file__).parent.joinpath("measured").glob("*.json"))
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -87,3 +90,16 @@ def test_measurements_are_of_names_and_forms_that_there_are():
             f"{name} was measured with other claims; measure it again"
         )
         assert "/" not in json.dumps(found["settings"]["Command"])
+
+
+@pytest.mark.parametrize("path", MEASURED, ids=lambda path: path.stem)
+def test_measurements_are_as_the_schema_says(path):
+    check_schema("reproduce", json.loads(path.read_text(encoding="utf-8")))
+
+
+def test_measurements_are_checked():
+    assert MEASURED
+    found = json.loads(MEASURED[0].read_text(encoding="utf-8"))
+    del found["verdict"]
+    with pytest.raises(AssertionError):
+        check_schema("reproduce", found)

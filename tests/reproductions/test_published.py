@@ -103,3 +103,15 @@ def test_one_is_shown_with_slips_beside_what_is_right(capsys):
 def test_an_unknown_table_is_named_with_its_neighbour(capsys):
     message = run_failing(capsys, "list", "published", "twofactor-table9")
     assert "unknown published table 'twofactor-table9'; did you mean 'twofactor-table" in message
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "column", "text"),
+    [
+        ("pnorm-table6", "d = 10", "L2 over L1", "9037"),
+        ("mscr-table2", "test 0", "train 0", "99.531 ± 0.014"),
+        ("genuine-table3", "MNIST L2", "accuracy", "0.9691"),
+    ],
+)
+def test_numbers_keep_the_digits_of_print(name, row, column, text):
+    assert load_published(name)[row, column].text == text

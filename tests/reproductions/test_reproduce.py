@@ -12,10 +12,12 @@ from helpers.commands import check_schema, run_command, run_failing
 from helpers.pages import read_page
 from shaketable.core.errors import InputError
 from shaketable.findings.mcv.finding import ScoreVariation
+from shaketable.reproductions.numbers import Number, NumberTable, Printed
 from shaketable.reproductions.papers.pieces import run_pieces
 from shaketable.reproductions.papers.twofactor.factor_scores import read_scores
 from shaketable.reproductions.registry import REPRODUCTIONS, Asked
 from shaketable.reproductions.reproduce import describe_machine
+from shaketable.reproductions.result import show_numbers
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -54,10 +56,14 @@ def test_a_failure_shows_before_all_is_done(throw_away):
     assert st.reproduce(NAME).exit_code == 1
 
 
-def test_claims_can_be_those_of_the_data(throw_away):
+def test_where_nothing_is_claimed_nothing_is_known(capsys, throw_away):
     throw_away(-1.0, claims=[])
     found = st.reproduce(NAME)
-    assert (found.exit_code, found.judgements) == (0, [])
+    assert (found.verdict, found.exit_code, found.judgements) == ("inconclusive", 3, [])
+    code, out, _ = run_command(capsys, "reproduce", NAME, "--quiet")
+    assert code == 3
+    says = f"{NAME}: nothing is claimed of this choice of data, norm or draws; measured"
+    assert out.splitlines()[0] == says
 
 
 def test_page_json_and_figure_are_written(capsys, throw_away, runs):
@@ -91,13 +97,21 @@ def test_without_a_folder_python_writes_nothing(throw_away):
 
 
 def test_errata_are_named_and_shown(capsys, throw_away):
-    throw_away(errata=["pnorm-table6"])
-    assert st.reproduce(NAME).json()["errata"] == ["pnorm-table6"]
-    run_command(capsys, "reproduce", NAME, "--quiet")
+    throw_away(errata=["pnorm-table6", "pnorm-table5"])
+    assert st.reproduce(NAME).json()["errata"] == ["pnorm-table6", "pnorm-table5"]
+    out = run_command(capsys, "reproduce", NAME, "--quiet")[1]
+    line = "Errata: pnorm-table6, pnorm-table5 (`shaketable list errata NAME` shows one)"
+    assert out.splitlines().count(line) == 1
     page = read_page(Path("reproduced") / f"{NAME}.full.html")
     assert any(
         "pnorm-table6" in cell for rows in page.tables.values() for row in rows for cell in row
     )
+    assert line not in page.text, "its table has them"
+
+
+def test_without_errata_none_are_named(capsys, throw_away):
+    throw_away()
+    assert "Errata" not in run_command(capsys, "reproduce", NAME, "--quiet")[1]
 
 
 def test_what_is_asked_for_reaches_the_function(capsys, throw_away):
@@ -199,6 +213,37 @@ def test_every_name_is_whole():
             assert form.claims
             assert form.takes
             assert len({claim.text for claim in form.claims}) == len(form.claims)
+
+
+def test_print_is_shown_in_its_own_digits():
+    numbers = [
+        Number("a", 9037.1, Printed(9037, text="9037")),
+        Number("b", 0.5, Printed(0.25, 0.1, text="0.25 ± 0.10")),
+        Number("c", 0.5, Printed(0.25, 0.1, slip="7")),
+    ]
+    table = show_numbers(NumberTable("t", "T", numbers, digits=1))
+    place = table.header.index("print")
+    assert [row[place] for row in table.texts()] == [
+        "9037",
+        "0.25 ± 0.10",
+        "0.2 ± 0.1 (as printed: 7)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "title"),
+    [
+        ([1.0], "T (ours; print)"),
+        ([np.arange(5.0)], "T (ours; z)"),
+        ([np.arange(4.0)], "T (ours; print)"),
+        ([1.0, np.arange(5.0)], "T (ours; z, or print)"),
+    ],
+)
+def test_a_matrix_says_what_stands_beside_ours(numbers, title):
+    made = [Number(f"r{i}", each, Printed(1.0), "c") for i, each in enumerate(numbers)]
+    assert show_numbers(NumberTable("t", "T", made)).title == title
+    alone = NumberTable("t", "T", [Number("r", numbers[0], column="c")])
+    assert show_numbers(alone).title == "T"
 
 
 OPTIONS = {"train_eps": [0, 0.1], "test_eps": [0.1], "k": 1}

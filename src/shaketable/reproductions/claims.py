@@ -27,6 +27,8 @@ EXIT_CODES: Mapping[Verdict, int] = {"holds": 0, "fails": 1, "inconclusive": 3}
 
 _BAD: tuple[Verdict, ...] = ("fails", "inconclusive")  # the worst first
 
+_USUAL = 0.95
+_ERROR = 0.05  # of all numbers of a claim together
 _ROUNDING = 1e-9  # of sums of floats, so that a tolerance of half a digit includes its ends
 
 
@@ -92,7 +94,7 @@ class Close:
             else:
                 reach = self.tolerance * (abs(printed.value) if self.relative else 1)
             parts.append(_Part(name, number.difference, -reach, reach, strict=False))
-        return _judge(self.text, parts)
+        return _judge(self.text, parts, _find_lacking(numbers, self.numbers))
 
 
 @dataclass(frozen=True)
@@ -114,14 +116,14 @@ class Agrees:
     numbers: str
 
     def judge(self, numbers: Mapping[str, Number]) -> Judgement:
-        """Look whether 0 is in the interval of every difference."""
-        chosen = select(numbers, self.numbers).items()
-        parts = [_Part(name, each.difference, 0, 0) for name, each in chosen if each.printed]
-        confidence = 1 - 0.05 / max(1, len(parts))
-        verdicts = [part.decide(confidence) for part in parts]
-        if "fails" in verdicts or not parts or any(part.value is None for part in parts):
-            return _judge(self.text, parts)
-        return Judgement(self.text, "holds", f"all {len(parts)}")
+        """Look whether 0 is in the interval of every difference, up to the rounding of print."""
+        parts: list[_Part] = []
+        for name, number in select(numbers, self.numbers).items():
+            if number.printed is None:
+                continue
+            reach = 0.0 if number.printed.half else number.printed.rounding
+            parts.append(_Part(name, number.difference, -reach, reach, strict=False, overlap=True))
+        return _judge(self.text, parts, _find_lacking(numbers, self.numbers))
 
 
 @dataclass(frozen=True)
@@ -151,11 +153,15 @@ class Precise:
                 continue
             count += 1
             e = number.estimate
-            ratio = math.inf if e is None else (e.high - e.low) / 2 / printed.half
+            ratio = math.nan if e is None else (e.high - e.low) / 2 / printed.half
+            ratio = math.inf if math.isnan(ratio) else ratio
             if ratio >= widest:
                 widest, name = ratio, each
         verdict: Verdict = "holds" if count and widest <= self.times else "inconclusive"
         why = f"widest of {count}: {name}, {widest:.2f} times print" if count else "none is known"
+        lacking = _find_lacking(numbers, self.numbers)
+        if lacking and verdict == "holds":
+            return Judgement(self.text, "inconclusive", lacking)
         return Judgement(self.text, verdict, why)
 
 
@@ -172,7 +178,7 @@ class Within:
         """Compare every number with the limits."""
         chosen = select(numbers, self.numbers).items()
         parts = [_Part(name, _take(number), self.low, self.high) for name, number in chosen]
-        return _judge(self.text, parts)
+        return _judge(self.text, parts, _find_lacking(numbers, self.numbers))
 
 
 @dataclass(frozen=True)
@@ -207,16 +213,14 @@ class _Part:
     high: float
     strict: bool = True
     """Whether the limits themselves are outside."""
+    overlap: bool = False
+    """Whether an interval that is not all outside suffices."""
 
     def decide(self, confidence: float) -> Verdict:
         """Compare the value, or its interval, with the limits."""
         if self.value is None:
             return "inconclusive"
-        if isinstance(self.value, Estimate):
-            e = self.value.again(confidence=confidence)
-            low, high = e.low, e.high
-        else:
-            low = high = self.value
+        low, high = self._limit(confidence)
         if math.isnan(low) or math.isnan(high):
             return "inconclusive"
         if self.strict:
@@ -225,30 +229,55 @@ class _Part:
         else:
             least, most = self.low - _ROUNDING, self.high + _ROUNDING
             inside, outside = least <= low and high <= most, high < least or low > most
+        if self.overlap:
+            inside = not outside
         return "holds" if inside else "fails" if outside else "inconclusive"
 
-    def describe(self) -> str:
-        """Name and value."""
+    def _limit(self, confidence: float) -> tuple[float, float]:
+        if isinstance(self.value, Estimate):
+            e = self.value.again(confidence=confidence)
+            return e.low, e.high
+        value = math.nan if self.value is None else self.value
+        return value, value
+
+    def describe(self, confidence: float) -> str:
+        """Name and value, with the interval that decides."""
         if self.value is None:
             return f"{self.name}: one run"
         if isinstance(self.value, Estimate):
-            e = self.value
-            return f"{self.name}: {e.value:.4g} [{e.low:.4g}, {e.high:.4g}]"
+            low, high = self._limit(confidence)
+            sure = "" if confidence == _USUAL else f" at {_format_confidence(confidence)}"
+            return f"{self.name}: {self.value.value:.4g} [{low:.4g}, {high:.4g}]{sure}"
         return f"{self.name}: {self.value:.4g}"
 
 
-def _judge(text: str, parts: Sequence[_Part]) -> Judgement:
-    """Judge all parts together; the worst decides."""
+def _format_confidence(confidence: float) -> str:
+    """Write a confidence with as many digits as tell it from 100 %.
+
+    >>> [_format_confidence(1 - 0.05 / n) for n in (2, 5, 9, 81, 1200)]
+    ['97.5 %', '99 %', '99.4 %', '99.94 %', '99.996 %']
+    """
+    percent = 100 * confidence
+    digits = max(1, -math.floor(math.log10(100 - percent)))
+    return f"{round(percent, digits):g} %"
+
+
+def _judge(text: str, parts: Sequence[_Part], lacking: str = "") -> Judgement:
+    """Judge all parts together; the worst decides, and what is lacking leaves doubt."""
     if not parts:
         return Judgement(text, "inconclusive", "none of its numbers was measured")
-    confidence = 1 - 0.05 / len(parts)
+    confidence = _USUAL if len(parts) == 1 else 1 - _ERROR / len(parts)
     verdicts = [part.decide(confidence) for part in parts]
     for verdict in _BAD:
         found = [part for part, v in zip(parts, verdicts, strict=True) if v == verdict]
         if found:
             more = f", and {len(found) - 1} more" if len(found) > 1 else ""
-            return Judgement(text, verdict, f"{found[0].describe()}{more}")
-    return Judgement(text, "holds", parts[0].describe() if len(parts) == 1 else f"all {len(parts)}")
+            return Judgement(text, verdict, f"{found[0].describe(confidence)}{more}")
+    if lacking:
+        return Judgement(text, "inconclusive", lacking)
+    return Judgement(
+        text, "holds", parts[0].describe(confidence) if len(parts) == 1 else f"all {len(parts)}"
+    )
 
 
 def _take(number: Number) -> Estimate | float | None:
@@ -283,10 +312,17 @@ def select(numbers: Mapping[str, Number], pattern: str) -> dict[str, Number]:
     return {name: number for name, number in numbers.items() if fits(name)}
 
 
+def _find_lacking(numbers: Mapping[str, Number], pattern: str) -> str:
+    """Say which of several patterns fits no number; nothing if all fit some."""
+    lacking = [each.strip() for each in pattern.split(";") if not select(numbers, each)]
+    more = f", and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+    return f"{lacking[0]} was not measured{more}" if lacking else ""
+
+
 def find_worst(judgements: Sequence[Judgement]) -> Verdict:
-    """Return the worst verdict; without any claim, nothing fails."""
+    """Return the worst verdict; without any claim, nothing is known."""
     found = {judgement.verdict for judgement in judgements}
     for verdict in _BAD:
         if verdict in found:
             return verdict
-    return "holds"
+    return "holds" if found else "inconclusive"

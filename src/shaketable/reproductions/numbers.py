@@ -69,6 +69,8 @@ class Printed:
     """Name of the erratum."""
     rounding: float = 0.0
     """Half a unit of its last printed digit."""
+    text: str = ""
+    """Value, and half the width, in the digits of print; empty for what is not of a table."""
 
     @property
     def error(self) -> float:

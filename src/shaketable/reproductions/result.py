@@ -33,7 +33,7 @@ from shaketable.views.blocks import (
     Table,
     Tone,
 )
-from shaketable.views.terminal import Displayed
+from shaketable.views.terminal import Displayed, print_blocks
 
 TONES: Mapping[str, Tone] = {"holds": "kept", "fails": "lost", "inconclusive": "open"}
 _FAR = 4.0  # z-score of the fullest colour
@@ -104,7 +104,7 @@ class Reproduced(Displayed):
 
     @property
     def exit_code(self) -> int:
-        """0: all claims hold; 1: one fails; 3: inconclusive."""
+        """0: all claims hold; 1: one fails; 3: inconclusive, or nothing is claimed."""
         return EXIT_CODES[self.verdict]
 
     def blocks(self) -> list[Block]:
@@ -138,6 +138,17 @@ class Reproduced(Displayed):
         errata = [load_errata()[name] for name in self.reproduction.errata]
         return [*blocks, *show_errata(errata), *self._show_method()]
 
+    def print(self) -> None:
+        """Print its tables and sentences to the terminal, and the names of errata."""
+        print_blocks([*self.blocks(), *self._name_errata()])
+
+    def _name_errata(self) -> list[Block]:
+        """Return one line with names of errata, for where there is no table of them."""
+        if not self.reproduction.errata:
+            return []
+        names = ", ".join(self.reproduction.errata)
+        return [Sentence(f"Errata: {names} (`shaketable list errata NAME` shows one)")]
+
     @property
     def _has_scores(self) -> bool:
         return any(number.score for _, number in self.numbers)
@@ -146,7 +157,8 @@ class Reproduced(Displayed):
         """Say in one line how many claims hold."""
         verdicts = [judgement.verdict for judgement in self.judgements]
         if not verdicts:
-            return "nothing is claimed of these data; " + (self.measured.unfinished or "measured")
+            done = self.measured.unfinished or "measured"
+            return f"nothing is claimed of this choice of data, norm or draws; {done}"
         held = verdicts.count("holds")
         parts = [f"{held} of {len(verdicts)} claims hold"]
         parts += [
@@ -318,8 +330,9 @@ def _show_matrix(table: NumberTable) -> Table:
         for row, own in rows.items()
     ]
     heads = Column(table.corner), *map(Column, columns)
-    has_print = any(number.printed for number in table.numbers)
-    title = _name(table) + (f" (ours; z, or {table.against})" if has_print else "")
+    scores = [number.z is not None for number in table.numbers if number.printed]
+    beside = ["z"] * any(scores) + [table.against] * (not all(scores))
+    title = _name(table) + (f" (ours; {', or '.join(beside)})" if beside else "")
     return Table(title, heads, cells, limit=200)
 
 
@@ -349,9 +362,11 @@ def _format_interval(table: NumberTable, number: Number) -> str:
 def _format_printed(table: NumberTable, number: Number) -> str:
     if number.printed is None:
         return ""
-    text = table.format(number.printed.value)
-    text += f" ± {table.format(number.printed.half)}" if number.printed.half else ""
-    return f"{text} (as printed: {number.printed.slip})" if number.printed.slip else text
+    printed = number.printed
+    text = printed.text or table.format(printed.value)
+    if printed.half and not printed.text:
+        text += f" ± {table.format(printed.half)}"
+    return f"{text} (as printed: {printed.slip})" if printed.slip else text
 
 
 def _format_difference(table: NumberTable, number: Number) -> str:

@@ -146,7 +146,8 @@ def load_published(name: str) -> Published:
 
 def _read(row: Mapping[str, str]) -> PublishedNumber:
     right = row["right"]
-    shown = Decimal(right or row["printed"])
+    text = right or row["printed"]
+    shown = Decimal(text)
     printed = Printed(
         float(shown),
         float(row["half"]) if row["half"] else None,
@@ -154,5 +155,6 @@ def _read(row: Mapping[str, str]) -> PublishedNumber:
         slip=row["printed"] if right else "",
         erratum=row["erratum"],
         rounding=0.5 * 10.0 ** int(shown.as_tuple().exponent),
+        text=f"{text} ± {row['half']}" if row["half"] else text,
     )
     return PublishedNumber(row["row"], row["column"], row["printed"], printed, row["page"])

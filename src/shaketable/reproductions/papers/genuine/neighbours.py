@@ -547,6 +547,6 @@ def _list_accuracies(
         printed = published[row, column]
         if printed.slip and not right:
             text = published.numbers[row, column].text
-            printed = Printed(float(text), rounding=printed.rounding)
+            printed = Printed(float(text), rounding=printed.rounding, text=text)
         ours = proportion(round(value * n), n) if part else value
         yield Number(row, ours, printed, column=column)

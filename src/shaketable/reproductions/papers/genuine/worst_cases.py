@@ -134,7 +134,7 @@ def measure_toy(asked: Asked) -> Measured:
         at_all = [a.value for a in some]
         at_two = [a.withstood[a.remains & belong].mean() for a in some]
         ends.append(Number(row, float(np.mean(at_all)), right, "all four"))
-        as_printed = Printed(float(right.slip))
+        as_printed = Printed(float(right.slip), text=right.slip)
         ends.append(Number(row, float(np.mean(at_two)), as_printed, "the two of the paper"))
     return Measured(
         tables=[

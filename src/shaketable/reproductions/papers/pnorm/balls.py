@@ -51,7 +51,7 @@ _CONCENTRATED = 10  # up to which powers of normal values have a mean that most 
 )
 def measure_volumes(_asked: Asked) -> Measured:
     """Compute the volume factors of Table 6, rounded as in print."""
-    from shaketable.corruptions.balls.charts import tabulate_volumes, volumes_chart
+    from shaketable.corruptions.balls.charts import volumes_chart
 
     table, published = volume_table(), load_published("pnorm-table6")
     numbers = []
@@ -67,7 +67,6 @@ def measure_volumes(_asked: Asked) -> Measured:
         )
     return Measured(
         tables=[NumberTable("ratio", "Ratio of volumes", numbers, digits=1)],
-        blocks=[tabulate_volumes(table)],
         figure=lambda: volumes_chart(volume_table(range(1, 101))),
     )
 
