@@ -144,7 +144,7 @@ def measure_table1(asked: Asked) -> Measured:
     counts, shares, values = [], [], []
     for row in published.rows:
         known = {c: round(behind[row, c].value) for c in (_DIFFERING, _PLAIN, _TRAINED)}
-        found = Agreement(*known.values())
+        found = Agreement(known[_DIFFERING], known[_PLAIN], known[_TRAINED])
         counts += [Number(row, float(value), column=column) for column, value in known.items()]
         shares += [
             Number(row, share, published[row, column], column=column)
