@@ -90,7 +90,7 @@ def test_a_set_that_does_not_do_what_its_name_says_fails(monkeypatch):
     assert "printed one" in claims
 
 
-@pytest.mark.parametrize("lacking", ["sp(0.15)", "rotation(30)", "sp(0.2) + "])
+@pytest.mark.parametrize("lacking", ["sp(0.15)", "rotation(30)", "as RO"])
 def test_a_level_that_is_lacking_fails(monkeypatch, lacking):
     known = suite("two-factor")
     names = tuple(n for n in known.names if lacking not in n)
