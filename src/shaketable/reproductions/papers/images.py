@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shaketable.core.errors import InputError
 from shaketable.core.types import FloatArray
 from shaketable.reproductions.numbers import Ours, rescale
 from shaketable.reproductions.registry import Asked
@@ -89,10 +90,22 @@ class TrainingPlan:
 
 
 def load_images(asked: Asked, what: str) -> Dataset:
-    """Return the images that were asked for."""
+    """Return the images that were asked for; an `InputError` if the data are no images."""
     from shaketable.data.files import load
 
-    return load(asked.require_data(what))
+    data = load(asked.require_data(what))
+    check_images(data, what)
+    return data
+
+
+def check_images(data: Dataset, what: str) -> None:
+    """Raise an `InputError` unless the data are colour images, as those of CIFAR-10 are."""
+    if len(data.shape) != 3 or data.shape[-1] != 3:
+        shape = " x ".join(map(str, data.shape))
+        raise InputError(
+            f"data must be {what} or images like it, of height x width x 3 values, got "
+            f"{data.name}: points of {shape} values"
+        )
 
 
 def name_set(data: Dataset) -> str:

@@ -1,10 +1,13 @@
 """Counts behind Table 1, the analogue of Tables 1 and 2, and Table 3 on small data."""
 
+import struct
+
 import numpy as np
 import pytest
 from scipy.stats import binomtest
 
 import shaketable as st
+from helpers.commands import run_failing
 from shaketable.adversary.agreement import Agreement
 from shaketable.core.errors import InputError
 from shaketable.reproductions.papers.genuine import neighbours
@@ -23,13 +26,17 @@ def tiny(monkeypatch):
     monkeypatch.setattr(neighbours, "_SHAPES", small)
 
 
-def test_counts_behind_table_1():
-    table = load_published("genuine-table1")
-    both = [
-        neighbours.find_counts(table, rows) for rows in neighbours._group_brackets(table).values()
+def test_counts_behind_table_1(tiny):
+    numbers = st.reproduce("genuine-table1").numbers.by_name
+    columns = ("differing", "not adversarially trained", "adversarially trained")
+    counts = [
+        tuple(numbers[f"counts: {row} / {column}"].value for column in columns)
+        for row in load_published("genuine-table1").rows
     ]
-    counts = [(a.differing, a.first, a.second) for found in both for a in found]
     assert counts == [(154, 30, 16), (154, 49, 40), (54, 7, 11), (54, 13, 16)]
+    for row, (_, *pair) in zip(load_published("genuine-table1").rows, counts, strict=True):
+        exact = binomtest(int(pair[0]), int(sum(pair))).pvalue
+        assert numbers[f"p-values: {row}"].value == pytest.approx(exact, rel=1e-12)
 
 
 def test_sums_of_binomials():
@@ -46,13 +53,27 @@ def test_the_procedure_of_the_analogue(tiny, name):
     assert {v for k, v in verdicts.items() if "learned" not in k} == {"holds"}
 
 
+SHARES = "counts give the printed shares"
+P_VALUES = "their p-values, by McNemar's exact test, round to the printed ones"
+SUMS = "our p-values are sums of binomial probabilities"
+
+
 def test_another_test_is_noticed(tiny, monkeypatch):
     exact = Agreement.p_value.fget
-    monkeypatch.setattr(Agreement, "p_value", property(lambda self: exact(self) / 2))
-    with pytest.raises(ValueError, match="no counts"):
-        st.reproduce("genuine-table1")
-    verdicts = judge(st.reproduce("genuine-table2"))
-    assert verdicts["our p-values are sums of binomial probabilities"] == "fails"
+    monkeypatch.setattr(Agreement, "p_value", property(lambda self: exact(self) * 1.3))
+    found = st.reproduce("genuine-table1")
+    verdicts = judge(found)
+    assert (verdicts[P_VALUES], verdicts[SUMS], verdicts[SHARES]) == ("fails", "fails", "holds")
+    assert found.exit_code == 1
+    assert judge(st.reproduce("genuine-table2"))[SUMS] == "fails"
+
+
+def test_other_shares_are_noticed(tiny, monkeypatch):
+    shares = Agreement.shares.fget
+    doubled = property(lambda self: tuple(2 * share for share in shares(self)))
+    monkeypatch.setattr(Agreement, "shares", doubled)
+    verdicts = judge(st.reproduce("genuine-table1"))
+    assert (verdicts[SHARES], verdicts[P_VALUES]) == ("fails", "holds")
 
 
 def make_file(path, shape, classes=10):
@@ -72,13 +93,53 @@ def test_both_sets_of_a_folder_are_taken(tmp_path, monkeypatch):
     assert found.verdict == "fails"  # these are no images
     only = st.reproduce("genuine-table3", data=tmp_path / "b.npz", form="full")
     assert len(only.judgements) == 3
+    assert only.measured.unfinished == "not given: MNIST"
     (print_,) = [t for t in only.measured.tables if t.key == "print"]
     assert [n.printed.value for n in print_.numbers[1:]] == [0.1722, 0.2427, 0.1773, 0.2242]
 
 
-def test_other_data_are_refused(tmp_path):
+def write_idx(folder):
+    """Two parts of made-up MNIST, loose in a folder."""
+    rng = np.random.default_rng(0)
+    for part, n in (("train", 40), ("t10k", 20)):
+        images = struct.pack(">4I", 0x803, n, 28, 28) + rng.bytes(n * 28 * 28)
+        (folder / f"{part}-images-idx3-ubyte").write_bytes(images)
+        labels = struct.pack(">2I", 0x801, n) + bytes(i % 10 for i in range(n))
+        (folder / f"{part}-labels-idx1-ubyte").write_bytes(labels)
+
+
+def test_loose_files_beside_an_archive_are_taken(tmp_path):
+    write_idx(tmp_path)
+    make_file(tmp_path / "b.npz", (32, 32, 3))
+    make_file(tmp_path / "unrelated.npz", (8, 8))
+    (tmp_path / "unrelated").mkdir()
+    (tmp_path / "notes.txt").write_text("no data")
+    found = neighbours._load_sets(str(tmp_path))
+    assert {name: data.shape for name, data in found.items()} == {
+        "MNIST": (28, 28),
+        "CIFAR-10": (32, 32, 3),
+    }
+    (tmp_path / "b.npz").unlink()
+    assert [*neighbours._load_sets(str(tmp_path))] == ["MNIST"]
+
+
+def test_what_was_not_given_leaves_it_open(tmp_path, monkeypatch):
+    monkeypatch.setattr(neighbours, "_PART", 10)
+    monkeypatch.setattr(neighbours, "_claim_table3", lambda *_, **__: [])
+    make_file(tmp_path / "b.npz", (32, 32, 3))
+    found = st.reproduce("genuine-table3", data=tmp_path)
+    assert (found.verdict, found.measured.unfinished) == ("inconclusive", "not given: MNIST")
+
+
+def test_other_data_are_refused(tmp_path, capsys):
     make_file(tmp_path / "a.npz", (8, 8))
     with pytest.raises(InputError, match="28 x 28"):
         st.reproduce("genuine-table3", data=tmp_path / "a.npz")
+    with pytest.raises(InputError, match="has neither"):
+        st.reproduce("genuine-table3", data=tmp_path)
     with pytest.raises(InputError, match="MNIST"):
         st.reproduce("genuine-table3")
+    np.savez(tmp_path / "plane.npz", x=np.random.default_rng(0).random((9, 2)), y=[0, 1, 0] * 3)
+    plane = ("--data", str(tmp_path / "plane.npz"))
+    message = run_failing(capsys, "reproduce", "genuine-table3", *plane)
+    assert "32 x 32 x 3 values (CIFAR-10)" in message

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import shaketable as st
+from helpers.commands import run_failing
 from shaketable.core.errors import InputError
 from shaketable.corruptions import Clean, PNormNoise
 from shaketable.reproductions.papers.mscr import plane_figures, planes
@@ -181,8 +182,45 @@ def test_table_1_needs_data(tmp_path):
 def test_the_tradeoff_of_printed_numbers(imagine):
     found = imagine("mscr-fig6", "fast")
     assert found.exit_code == 0
-    assert len(found.judgements) == 9
+    assert len(found.judgements) == 10
     assert found.measured.figure() is not None
+    wide = judge(imagine("mscr-fig6", "fast", groups=3, precise=8))
+    assert wide["all 18 intervals are at most five times as wide as print's"] == "inconclusive"
+
+
+@pytest.mark.parametrize(("norm", "claims"), [("inf", 3), (2, 0)])
+def test_figure_4_is_claimed_of_the_printed_norm_alone(monkeypatch, norm, claims):
+    monkeypatch.setattr(plane_figures, "COPIES", (1, 10))
+    monkeypatch.setattr(plane_figures, "is_printed_set", lambda _: True)
+    monkeypatch.setattr(PlaneForest.__init__, "__defaults__", (3, None))
+    found = st.reproduce("mscr-fig4", data="bands(n=62)", runs=2, n_jobs=1, norm=norm)
+    assert len(found.judgements) == claims
+
+
+@pytest.mark.parametrize(("norm", "claims"), [("inf", 5), (2, 0)])
+def test_figure_5_is_claimed_of_the_printed_norm_alone(monkeypatch, printed_set, norm, claims):
+    found = imagine_hits(printed_set, 3)
+    for name in ("run_forest", "run_model"):
+        monkeypatch.setattr(plane_figures, name, lambda *_: found)
+    assert len(st.reproduce("mscr-fig5", data="made up", norm=norm).judgements) == claims
+
+
+def test_deviations_need_several_runs(capsys):
+    message = run_failing(capsys, "reproduce", "mscr-fig4", "--runs", "1")
+    assert "runs must be 2 or more" in message
+
+
+@pytest.mark.parametrize("name", ["mscr-table2", "mscr-fig4", "mscr-fig5", "mscr-fig6"])
+def test_other_data_than_points_of_two_classes_are_refused(capsys, tmp_path, name):
+    images = np.random.default_rng(0).integers(0, 256, (20, 32, 32, 3)).astype(np.uint8)
+    np.savez(tmp_path / "images.npz", x=images, y=np.arange(20) % 10)
+    points = np.random.default_rng(0).random((9, 2))
+    np.savez(tmp_path / "three.npz", x=points, y=np.arange(9) % 3)
+    for file, got in (("images", "3072 features and 10"), ("three", "2 features and 3")):
+        path = str(tmp_path / f"{file}.npz")
+        message = run_failing(capsys, "reproduce", name, "--data", path)
+        assert "points in the plane, with two features and two classes" in message
+        assert f"{got} classes" in message
 
 
 def test_the_forest_and_1nn_in_the_same_runs(monkeypatch, tmp_path):

@@ -90,6 +90,19 @@ def test_a_set_that_does_not_do_what_its_name_says_fails(monkeypatch):
     assert "printed one" in claims
 
 
+@pytest.mark.parametrize("lacking", ["sp(0.15)", "rotation(30)", "as RO"])
+def test_a_level_that_is_lacking_fails(monkeypatch, lacking):
+    known = suite("two-factor")
+    names = tuple(n for n in known.names if lacking not in n)
+    assert len(names) < len(known.names)
+    suites = {
+        "two-factor": Suite("x", "x", names, "mcv"),
+        "two-factor-train": suite("two-factor-train"),
+    }
+    claims = fail(monkeypatch, suite=suites.__getitem__)
+    assert "every level is the printed one" in claims
+
+
 def test_reading_the_number_as_the_variance_fails(monkeypatch):
     by_variance = suite("two-factor-variance")
     suites = {"two-factor": by_variance, "two-factor-train": suite("two-factor-train")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
@@ -91,11 +92,10 @@ _CIFAR = _Analogue(
     ),
 )
 
-_COUNTS = "from the printed shares and p-values, the counts behind them"
+_COUNTS = "shares and p-values from the counts that the printed ones stand for"
 _OURS = "an analogue: networks of ours, trained plainly and adversarially"
 _PROCEDURE: tuple[Claim, ...] = (
     Close("our p-values are sums of binomial probabilities", "p: *", tolerance=_EXACT),
-    Close("discordant counts follow from how often each agrees with 1-NN", "balance: *", _EXACT),
     Close(
         "a p-value is below .01 where the 99 % interval of the split leaves out 1/2",
         "duality: *",
@@ -140,29 +140,22 @@ _ANALOGUE = (
     },
 )
 def measure_table1(asked: Asked) -> Measured:
-    """Find the counts behind Table 1, and make an analogue of it."""
-    published = load_published("genuine-table1")
+    """Compute Table 1 from the counts behind it, and make an analogue of it."""
+    published, behind = load_published("genuine-table1"), load_published("genuine-counts")
     counts, shares, values = [], [], []
-    for kinds in _group_brackets(published).values():
-        found = find_counts(published, kinds)
-        for row, each in zip(kinds, found, strict=True):
-            counts += [
-                Number(row, float(value), column=column)
-                for column, value in (
-                    ("differing", each.differing),
-                    (_PLAIN, each.first),
-                    (_TRAINED, each.second),
-                )
-            ]
-            shares += [
-                Number(row, share, published[row, column], column=column)
-                for column, share in zip((_PLAIN, _TRAINED), each.shares, strict=True)
-            ]
-            values.append(Number(row, each.p_value, published[row, "p-value"]))
+    for row in published.rows:
+        known = {c: round(behind[row, c].value) for c in (_DIFFERING, _PLAIN, _TRAINED)}
+        found = Agreement(known[_DIFFERING], known[_PLAIN], known[_TRAINED])
+        counts += [Number(row, float(value), column=column) for column, value in known.items()]
+        shares += [
+            Number(row, share, published[row, column], column=column)
+            for column, share in zip((_PLAIN, _TRAINED), found.shares, strict=True)
+        ]
+        values.append(Number(row, found.p_value, published[row, "p-value"]))
     tables = [
         NumberTable("shares", "Share of differing predictions", shares, digits=4),
         NumberTable("p-values", "McNemar's exact test", values, digits=5),
-        NumberTable("counts", "Counts that print follows from", counts, digits=0),
+        NumberTable("counts", "Counts that print stands for", counts, digits=0),
     ]
     return _add_analogue(asked, _DIGITS if asked.form == "fast" else _MNIST, tables)
 
@@ -206,49 +199,7 @@ def measure_table2(asked: Asked) -> Measured:
 
 
 _PLAIN, _TRAINED = "not adversarially trained", "adversarially trained"
-_BRACKETS = ", in brackets"
-_MOST = 1000  # differing predictions that are tried
-
-
-def _group_brackets(published: Published) -> dict[str, list[str]]:
-    """Rows of the same two networks: with several nearest neighbours left out, and by majority."""
-    groups: dict[str, list[str]] = {}
-    for row in published.rows:
-        groups.setdefault(row.removesuffix(_BRACKETS), []).append(row)
-    return groups
-
-
-def find_counts(published: Published, rows: Sequence[str]) -> list[Agreement]:
-    """Return the least counts that give the printed shares and p-values of some rows.
-
-    All rows are about the same predictions, so the number of differing ones is the same.
-
-    >>> table = load_published("genuine-table1")
-    >>> [a.differing for a in find_counts(table, ["PGD-AT", "PGD-AT, in brackets"])]
-    [154, 154]
-    """
-    for differing in range(1, _MOST):
-        found = [_match(published, row, differing) for row in rows]
-        if all(found):
-            return [each for each in found if each is not None]
-    raise ValueError(f"no counts up to {_MOST} give the printed numbers of {rows[0]}")
-
-
-def _match(published: Published, row: str, differing: int) -> Agreement | None:
-    """Counts of so many predictions that round to the printed numbers of a row; None if none do."""
-    printed = [published[row, column] for column in (_PLAIN, _TRAINED)]
-    first, second = (round(p.value * differing) for p in printed)
-    if first + second > differing:
-        return None
-    found = Agreement(differing, first, second)
-    pairs = [*zip(found.shares, printed, strict=True)]
-    if all(_rounds_to(share, p) for share, p in pairs):
-        return found if _rounds_to(found.p_value, published[row, "p-value"]) else None
-    return None
-
-
-def _rounds_to(value: float, printed: Printed) -> bool:
-    return abs(value - printed.value) <= printed.rounding + _EXACT
+_DIFFERING = "differing"
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,14 +213,6 @@ class _Compared:
     def agree(self, ties: Ties) -> Agreement:
         """Count which of the two agrees with 1-NN."""
         return agreement(*self.given, self.nearest, ties=ties, names=("plain", self.name))
-
-    def share_alike(self, ties: Ties) -> tuple[float, float]:
-        """Share of all test points that each network labels as a decided 1-NN does."""
-        winners = self.nearest.neighbour_count if ties == "neither" else self.nearest.winner_count
-        first, second = (
-            float(((given == self.nearest.labels) & (winners == 1)).mean()) for given in self.given
-        )
-        return first, second
 
 
 def _add_analogue(asked: Asked, analogue: _Analogue, tables: list[NumberTable]) -> Measured:
@@ -343,7 +286,7 @@ def _train(asked: Asked, analogue: _Analogue, data: Dataset, noise: str) -> Arra
 
 def _tabulate(compared: Sequence[_Compared], accuracies: Sequence[Number]) -> list[NumberTable]:
     """Return the counts of an analogue, and what must hold of them."""
-    counts, values, balance, duality = [], [], [], []
+    counts, values, duality = [], [], []
     for each in compared:
         for ties in _TIES:
             found = each.agree(ties)
@@ -357,15 +300,11 @@ def _tabulate(compared: Sequence[_Compared], accuracies: Sequence[Number]) -> li
                 )
             ]
             values.append(Number(row, found.p_value, Printed(_sum_binomial(found))))
-            first, second = each.share_alike(ties)
-            gap = (found.first - found.second) / len(each.nearest.y)
-            balance.append(Number(row, gap, Printed(first - second)))
             duality.append(Number(row, float(found.significant), Printed(_exclude_half(found))))
     return [
         NumberTable("accuracy", "Analogue: accuracy of our networks", accuracies, digits=3),
         NumberTable("counts-ours", "Analogue: counts", counts, digits=0),
         NumberTable("p", "Analogue: McNemar's exact test", values, digits=5, against="by hand"),
-        NumberTable("balance", "Analogue: difference of the shares", balance, against="by hand"),
         NumberTable("duality", "Analogue: whether p < .01", duality, against="by interval"),
     ]
 
@@ -464,13 +403,16 @@ def measure_table3(asked: Asked) -> Measured:
     exact: list[Number] = []
     printed: list[Number] = []
     claims, names, begun = [], [], monotonic()
-    left = [*_load_sets(path)]
-    unfinished = ""
+    given = _load_sets(path)
+    lacking = [name for name in _NAMES.values() if name not in given]
+    unfinished = [f"not given: {' and '.join(lacking)}"] if lacking else []
     with asked.open_store() as store:
         keep = None if store.in_memory else store
-        for i, (name, data) in enumerate(left):
+        for i, (name, data) in enumerate(given.items()):
             if asked.minutes is not None and i and monotonic() - begun > 60 * asked.minutes:
-                unfinished = f"{i} of {len(left)} data sets are done; the same command goes on"
+                unfinished.append(
+                    f"{i} of {len(given)} data sets are done; the same command goes on"
+                )
                 break
             some = data.sample(_PART, seed=asked.seed, part="test") if part else data
             names.append(f"{some.name}, {some.n_train} and {some.n - (some.n_train or 0)} images")
@@ -504,25 +446,45 @@ def measure_table3(asked: Asked) -> Measured:
             ),
         ],
         settings={"Data": "; ".join(names)},
-        unfinished=unfinished,
+        unfinished="; ".join(unfinished),
         claims=claims,
     )
 
 
-def _load_sets(path: str) -> Iterator[tuple[str, Dataset]]:
-    """Load the data of a path, or every file and folder in it, and name them by their shape."""
-    folder = Path(path)
-    inner = sorted(folder.iterdir()) if folder.is_dir() else []
-    sources = [p for p in inner if p.is_dir() or p.suffix == ".npz"] or [folder]
-    for source in sources:
-        data = as_dataset(source)
-        name = _NAMES.get(data.shape)
-        if name is None or data.n_train is None or data.x.dtype != np.uint8:
+_WANTED = (
+    "uint8 images with a test part, of 28 x 28 (MNIST) or 32 x 32 x 3 values (CIFAR-10), or a "
+    "folder that holds both"
+)
+
+
+def _load_sets(path: str) -> dict[str, Dataset]:
+    """Load MNIST and CIFAR-10, by name, from a path or from a folder and what is in it."""
+    folder, found = Path(path), dict[str, Dataset]()
+    if not folder.is_dir():
+        data = as_dataset(folder)
+        if not (name := _name_images(data)):
             raise InputError(
-                f"{either('--data', 'data')} must hold uint8 images with a test part, of 28 x 28 "
-                f"or 32 x 32 x 3 values, got {data.name}: {data.x.dtype}, {data.shape}"
+                f"{either('--data', 'data')} must be {_WANTED}, got {data.name}: {data.x.dtype}, "
+                f"{data.shape}"
             )
-        yield name, data
+        return {name: data}
+    inner = [p for p in sorted(folder.iterdir()) if p.is_dir() or p.suffix == ".npz"]
+    for source in (folder, *inner):  # the folder itself, of files that belong together
+        with suppress(InputError):
+            data = as_dataset(source)
+            if name := _name_images(data):
+                found.setdefault(name, data)
+    if not found:
+        raise InputError(
+            f"{either('--data', 'data')} must be {_WANTED}, got {path!r}, which has neither"
+        )
+    return found
+
+
+def _name_images(data: Dataset) -> str:
+    """Return which of the two sets the data are, by their shape, or nothing."""
+    is_usable = data.n_train is not None and data.x.dtype == np.uint8
+    return _NAMES.get(data.shape, "") if is_usable else ""
 
 
 def _split(

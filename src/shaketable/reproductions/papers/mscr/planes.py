@@ -218,14 +218,14 @@ def list_general_claims() -> list[Claim]:
     about="accuracy and MSCR of a random forest on points in the plane, by training noise",
     forms={
         "full": Form(
-            about="72 groups of 25 runs, for the precision of print",
+            about="groups of 25 runs; 72 by default, for the precision of print",
             takes="17 minutes on two cores",
             needs=DATA_2D,
             claims=list_shared_claims(full=True),
             deviations=DEVIATIONS,
         ),
         "fast": Form(
-            about="8 groups of 25 runs",
+            about="groups of 25 runs; 8 by default",
             takes="2 minutes on two cores",
             needs=DATA_2D,
             claims=list_shared_claims(full=False),
@@ -275,7 +275,13 @@ def load_set(asked: Asked) -> Dataset:
 
     given = asked.require_data(DATA_2D)
     if not Path(given).is_dir():
-        return load(given)
+        data = load(given)
+        if (data.d, len(data.classes)) != (2, 2):
+            raise InputError(
+                f"data must be points in the plane, with two features and two classes, got "
+                f"{data.name}: {data.d} features and {len(data.classes)} classes"
+            )
+        return data
     for data in _list_datasets(Path(given)):
         if data.d == 2:
             return data

@@ -19,6 +19,7 @@ from shaketable.evaluation.records import Records
 from shaketable.findings.figures.scores import find_variation
 from shaketable.reproductions.claims import Claim, Order, Within
 from shaketable.reproductions.numbers import Number, NumberTable
+from shaketable.reproductions.papers import images
 from shaketable.reproductions.papers.pieces import run_pieces
 from shaketable.reproductions.papers.twofactor.factor_scores import (
     ARITHMETIC,
@@ -178,10 +179,10 @@ def measure_training(asked: Asked) -> Measured:
 def load_images(asked: Asked, plan: Plan) -> Dataset:
     """Load the data, or the part of them that the form takes."""
     if plan.points is None:
-        return load(asked.require_data("CIFAR-10"))
+        return images.load_images(asked, "CIFAR-10")
     if asked.data is None:
         return load(_DRAWINGS)
-    data = load(asked.data)
+    data = images.load_images(asked, "CIFAR-10")
     if data.n_train is None:
         return data.sample(min(sum(plan.points), data.n))
     sizes = data.n_train, data.n - data.n_train

@@ -259,14 +259,14 @@ def _list_levels(specs: Sequence[str]) -> Iterator[Number]:
     for row in published.rows:
         sequence, kind = _split_row(row)
         printed = [n for n in published if n.row == row]
-        found = set()
+        found = {math.inf}  # where a sequence is lacking
         for spec in specs:
             name = split_name(spec)[1]
             if tuple(k for k, _ in _FACTOR.findall(name)) == sequence:
                 found.add(dict(read_spec(spec)).get(kind, 0.0))
-        # level 0 is printed for rotations alone
-        levels = sorted(found if any(n.printed.value == 0 for n in printed) else found - {0.0})
-        for number, level in zip(printed, levels, strict=False):
+        for number in printed:
+            # the nearest level, which is another one where the sets lack the printed one
+            level = min((abs(each - number.printed.value), each) for each in found)[1]
             yield Number(row, level, number.printed, column=number.column)
 
 
