@@ -234,9 +234,9 @@ def test_print_is_shown_in_its_own_digits():
     ("numbers", "title"),
     [
         ([1.0], "T (ours; print)"),
-        ([np.arange(5.0)], "T (ours; z)"),
+        ([np.arange(5.0)], "T (ours; print, z)"),
         ([np.arange(4.0)], "T (ours; print)"),
-        ([1.0, np.arange(5.0)], "T (ours; z, or print)"),
+        ([1.0, np.arange(5.0)], "T (ours; print, z)"),
     ],
 )
 def test_a_matrix_says_what_stands_beside_ours(numbers, title):

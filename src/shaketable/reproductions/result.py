@@ -166,8 +166,8 @@ class Reproduced(Displayed):
             for v, words in (("fails", "failed"), ("inconclusive", "inconclusive"))
             if v in verdicts
         ]
-        parts += [self.measured.unfinished] * bool(self.measured.unfinished)
-        return "; ".join(parts)
+        left = self.measured.unfinished
+        return "; ".join([f"not finished: {left}", *parts] if left else parts)
 
     def _tabulate_claims(self) -> Table:
         return Table(
@@ -331,13 +331,14 @@ def _show_matrix(table: NumberTable) -> Table:
     ]
     heads = Column(table.corner), *map(Column, columns)
     scores = [number.z is not None for number in table.numbers if number.printed]
-    beside = ["z"] * any(scores) + [table.against] * (not all(scores))
-    title = _name(table) + (f" (ours; {', or '.join(beside)})" if beside else "")
+    beside = [table.against] * bool(scores) + ["z"] * any(scores)
+    title = _name(table) + (f" (ours; {', '.join(beside)})" if beside else "")
     return Table(title, heads, cells, limit=200)
 
 
 def _enter(table: NumberTable, number: Number) -> Entry:
-    note = number.score if number.z is not None else _format_printed(table, number) or number.note
+    note = _format_printed(table, number, brief=number.z is not None) or number.note
+    note += f", {number.score}" if number.z is not None else ""
     about = [
         f"{what} {text}"
         for what, text in (
@@ -359,13 +360,15 @@ def _format_interval(table: NumberTable, number: Number) -> str:
     return "" if e is None else f"{table.format(e.low)} to {table.format(e.high)}"
 
 
-def _format_printed(table: NumberTable, number: Number) -> str:
+def _format_printed(table: NumberTable, number: Number, *, brief: bool = False) -> str:
     if number.printed is None:
         return ""
     printed = number.printed
     text = printed.text or table.format(printed.value)
     if printed.half and not printed.text:
         text += f" ± {table.format(printed.half)}"
+    if brief:
+        return text.partition(" ±")[0]
     return f"{text} (as printed: {printed.slip})" if printed.slip else text
 
 
