@@ -16,7 +16,7 @@ def test_points_in_the_plane_are_refused(capsys, tmp_path, name):
     x = np.random.default_rng(0).random((40, 2))
     np.savez(tmp_path / "plane.npz", x=x, y=np.arange(40) % 2)
     path = str(tmp_path / "plane.npz")
-    message = run_failing(capsys, "reproduce", name, "--data", path)
+    message = run_failing(capsys, "reproduce", name, "--data", path, "--out", str(tmp_path))
     assert "CIFAR-10 or images like it" in message
     assert "points of 2 values" in message
 

@@ -141,5 +141,6 @@ def test_other_data_are_refused(tmp_path, capsys):
         st.reproduce("genuine-table3")
     np.savez(tmp_path / "plane.npz", x=np.random.default_rng(0).random((9, 2)), y=[0, 1, 0] * 3)
     plane = ("--data", str(tmp_path / "plane.npz"))
-    message = run_failing(capsys, "reproduce", "genuine-table3", *plane)
+    out = ("--out", str(tmp_path / "out"))
+    message = run_failing(capsys, "reproduce", "genuine-table3", *plane, *out)
     assert "32 x 32 x 3 values (CIFAR-10)" in message

@@ -205,8 +205,8 @@ def test_figure_5_is_claimed_of_the_printed_norm_alone(monkeypatch, printed_set,
     assert len(st.reproduce("mscr-fig5", data="made up", norm=norm).judgements) == claims
 
 
-def test_deviations_need_several_runs(capsys):
-    message = run_failing(capsys, "reproduce", "mscr-fig4", "--runs", "1")
+def test_deviations_need_several_runs(capsys, tmp_path):
+    message = run_failing(capsys, "reproduce", "mscr-fig4", "--runs", "1", "--out", str(tmp_path))
     assert "runs must be 2 or more" in message
 
 
@@ -218,7 +218,7 @@ def test_other_data_than_points_of_two_classes_are_refused(capsys, tmp_path, nam
     np.savez(tmp_path / "three.npz", x=points, y=np.arange(9) % 3)
     for file, got in (("images", "3072 features and 10"), ("three", "2 features and 3")):
         path = str(tmp_path / f"{file}.npz")
-        message = run_failing(capsys, "reproduce", name, "--data", path)
+        message = run_failing(capsys, "reproduce", name, "--data", path, "--out", str(tmp_path))
         assert "points in the plane, with two features and two classes" in message
         assert f"{got} classes" in message
 
