@@ -198,7 +198,7 @@ def test_scores_are_normal_if_the_law_is_the_same():
 def test_it_is_written_as_page_json_and_figure(quick, tmp_path):
     st.reproduce("hendrycks-severities", out=tmp_path)
     stem = tmp_path / "hendrycks-severities"
-    found = json.loads(stem.with_suffix(".json").read_text())
+    found = json.loads(stem.with_suffix(".full.json").read_text())
     assert found["errata"][0] == "common-truncation"
     assert "fog" in stem.with_suffix(".svg").read_text()
-    assert "equal bit by bit" in stem.with_suffix(".html").read_text()
+    assert "equal bit by bit" in stem.with_suffix(".full.html").read_text()
