@@ -200,5 +200,5 @@ def test_it_is_written_as_page_json_and_figure(quick, tmp_path):
     stem = tmp_path / "hendrycks-severities"
     found = json.loads(stem.with_suffix(".full.json").read_text())
     assert found["errata"][0] == "common-truncation"
-    assert "fog" in stem.with_suffix(".svg").read_text()
+    assert "fog" in stem.with_suffix(".full.svg").read_text()
     assert "equal bit by bit" in stem.with_suffix(".full.html").read_text()
