@@ -180,7 +180,7 @@ def test_a_command_goes_on_and_its_claims_hold(small, tmp_path):
     assert [*verdicts.values()] == ["holds"] * 6 + ["inconclusive"] * 3  # two models have no order
     first = part.tables[0].numbers[0]
     assert first.value == again.numbers.by_name["notion: tree / clean error"].value
-    assert (tmp_path / "notions.svg").exists()
+    assert (tmp_path / "notions.fast.svg").exists()
 
 
 @pytest.mark.parametrize(
