@@ -17,7 +17,7 @@ from shaketable.core.errors import InputError
 ROOT = Path(st.__file__).parent
 MODULES = {
     "adversary", "corruptions", "data", "evaluation", "figures", "findings", "maite", "metrics",
-    "models", "separations", "statistics", "training",
+    "models", "reproductions", "separations", "statistics", "training",
 }  # fmt: skip
 """Public names of the package that are modules."""
 
