@@ -186,7 +186,7 @@ class TorchvisionRandAugment:
 class TorchvisionAugMix:
     r"""Mixture of `width` chains of operations and the image itself, all of 13 operations.
 
-    .. math:: \big\lfloor (1 - m)\,x + m \sum_i w_i\,c_i(x) \big\rfloor, \quad
+    .. math:: \lfloor (1 - m)\,x + m \sum_i w_i\,c_i(x) \rfloor, \quad
         w \sim \text{Dirichlet}(\alpha, \ldots, \alpha), \quad m \sim \text{Beta}(\alpha, \alpha)
 
     AugMix of Hendrycks et al. (2020) as torchvision has it, by its defaults, and as Siedel et al.
