@@ -25,6 +25,7 @@ def throw_away(monkeypatch):
             place="Table 0",
             about="a number",
             forms=dict.fromkeys(forms, form),
+            takes=("data", "runs", "norm", "draws"),
             errata=errata,
         )
         def measure(each):
