@@ -46,7 +46,7 @@ def test_what_is_unfinished_is_inconclusive(capsys, throw_away):
     throw_away(1.0, unfinished="1 of 2 runs")
     code, out, _ = run_command(capsys, "reproduce", NAME, "--quiet")
     assert code == 3
-    assert out.splitlines()[0] == f"{NAME}: 1 of 1 claims hold; 1 of 2 runs"
+    assert out.splitlines()[0] == f"{NAME}: not finished: 1 of 2 runs; 1 of 1 claims hold"
     assert "unfinished" in (found := st.reproduce(NAME).json())
     assert found["verdict"] == "inconclusive"
 
@@ -72,9 +72,9 @@ def test_page_json_and_figure_are_written(capsys, throw_away, runs):
     assert code == 0, err
     folder = Path("new/folder")
     assert {path.name for path in folder.iterdir()} == {
-        f"{NAME}.{e}" for e in ("html", "json", "svg")
+        f"{NAME}.full.{e}" for e in ("html", "json", "svg")
     }
-    assert f"new/folder/{NAME}.*" in err
+    assert err == f"in new/folder: {NAME}.full.html, {NAME}.full.json, {NAME}.full.svg\n"
     written = json.loads((folder / f"{NAME}.full.json").read_text())
     check_schema("reproduce", written)
     (number,) = written["tables"][0]["numbers"]
