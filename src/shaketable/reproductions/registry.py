@@ -7,17 +7,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError, either
 from shaketable.core.registry import Registry
 from shaketable.evaluation.noise import Draws
-from shaketable.evaluation.store import Store
 from shaketable.reproductions.claims import Claim
 from shaketable.reproductions.numbers import NumberTable
-from shaketable.views.blocks import Block
-from shaketable.views.drawing import Chart
+
+if TYPE_CHECKING:
+    from shaketable.evaluation.store import Store
+    from shaketable.views.blocks import Block
+    from shaketable.views.drawing import Chart
 
 FormName: TypeAlias = Literal["fast", "gpu", "full"]
 
@@ -67,6 +69,8 @@ class Asked:
     @contextmanager
     def open_store(self) -> Iterator[Store]:
         """Open the results file, or one in memory."""
+        from shaketable.evaluation.store import Store  # slow to load
+
         with Store(self.store) as store:
             yield store
 

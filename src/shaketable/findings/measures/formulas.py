@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
-from scipy import stats
 
 from shaketable.core.types import Array, BoolArray, FloatArray, IntArray
 from shaketable.statistics.influence import Influence
@@ -255,11 +254,13 @@ def measure_average_precision(sample: Sample, code: int) -> Influence:
     each = np.where(own, gains + precision - value, losses) / share
     points = np.empty(flat.size)
     points[order] = each
+    from scipy.stats import rankdata  # slow to load
+
     strata = (~is_own).astype(np.int64)
     low, high = _add_point(found[own], total[own], value, n, k)
     # a point counts in its own precision, also if it is the only one of its class with such scores
     themselves = np.zeros((n, k))
-    themselves[is_own] = stats.rankdata(-scores[is_own], method="max", axis=1)
+    themselves[is_own] = rankdata(-scores[is_own], method="max", axis=1)
     counted = themselves.ravel()[order][own]
     wrong, rest = (total - found)[own], np.maximum(total[own] - counted, 1)
     bias = float((counted * wrong / (total[own] * rest)).mean())

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import special
@@ -27,7 +27,9 @@ from shaketable.data.builtin import shapes
 from shaketable.reproductions.claims import Close, Within
 from shaketable.reproductions.numbers import Number, NumberTable, Printed
 from shaketable.reproductions.registry import Asked, Form, Measured, declare
-from shaketable.views.drawing import Chart
+
+if TYPE_CHECKING:
+    from shaketable.views.drawing import Chart
 
 NOISES = tuple(name for name in NAMES if name not in NO_NOISE)
 SEVERITIES = range(1, 6)

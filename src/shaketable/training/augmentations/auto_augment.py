@@ -294,9 +294,95 @@ MIXED = (
 """The paper's operations without those that resemble corruptions of the test sets."""
 
 
+@dataclass(frozen=True)
+class ChainMixture:
+    """What both kinds of AugMix share: chains of operations, and the weights of their mixture."""
+
+    severity: float = 3
+    """Largest strength of operations, of 10."""
+    width: int = 3
+    """Number of chains."""
+    depth: int = -1
+    """Operations per chain; -1 for a random number."""
+    alpha: float = 1
+    """Of the laws of the weights."""
+
+    takes_targets: ClassVar[bool] = False
+    operations: ClassVar[tuple[Operation, ...]]
+    """Those that chains are made of."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "width", check_whole("width", self.width, least=1))
+        object.__setattr__(self, "depth", check_whole("depth", self.depth, least=-1))
+        if not self.depth:
+            raise InputError("depth must be at least 1, or -1 for a random number, got 0")
+        alpha = check_real("alpha", self.alpha, "lie between 0.1 and 1000", low=0.1, high=1000)
+        object.__setattr__(self, "alpha", alpha)
+
+    def choose_strengths(self, uniform: FloatArray) -> FloatArray:
+        """Return strengths of operations, from numbers uniform between 0 and 1."""
+        raise NotImplementedError
+
+    def draw(self, keys: KeyArray, size: Size) -> list[Step]:
+        """Draw the operations of all chains: those of the first one for every image, and so on.
+
+        Parameters
+        ----------
+        keys
+            One key per image.
+        size
+            Height and width of the images.
+
+        Returns
+        -------
+        list[Step]
+            One step per operation.
+
+        Examples
+        --------
+        >>> from shaketable.core.keys import row_keys
+        >>> keys = row_keys(0, np.arange(2), np.arange(1))[:, 0]
+        >>> len(AugMix(depth=2).draw(keys, Size(8, 8)))
+        2
+        """
+        deepest = DEEPEST if self.depth < 0 else self.depth
+        own = np.concatenate([fold(keys, i) for i in range(self.width)])
+        numbers = uniforms(own, 1 + 3 * deepest)
+        last = self.depth if self.depth > 0 else 1 + plans.draw_whole(numbers[:, 0], DEEPEST)
+        steps, count = [], len(self.operations)
+        for i in range(deepest):
+            choice, strength, sign = numbers[:, 1 + 3 * i : 4 + 3 * i].T
+            chosen = np.where(i < last, plans.draw_whole(choice, count), count)
+            signs, levels = np.where(sign < 0.5, -1.0, 1.0), self.choose_strengths(strength)
+            steps.append(plans.plan_step(self.operations, chosen, levels, signs, size))
+        return steps
+
+    def draw_weights(self, keys: KeyArray) -> FloatArray:
+        """Draw the weights of the image itself and of the chains, (images, 1 + width).
+
+        Parameters
+        ----------
+        keys
+            One key per image.
+
+        Returns
+        -------
+        FloatArray
+            Weights, which add up to 1 for every image.
+
+        Examples
+        --------
+        >>> from shaketable.core.keys import row_keys
+        >>> keys = row_keys(0, np.arange(2), np.arange(1))[:, 0]
+        >>> AugMix().draw_weights(keys).shape
+        (2, 4)
+        """
+        return draw_mixture(keys, self.width, self.alpha)
+
+
 @declare("augmix", "AM", "mixture of chains of operations and the image itself, without JSD")
 @dataclass(frozen=True)
-class AugMix:
+class AugMix(ChainMixture):
     r"""Mixture of `width` chains of operations and the image itself.
 
     .. math:: (1 - m)\,x + m \sum_i w_i\,c_i(x), \quad
@@ -329,90 +415,22 @@ class AugMix:
     'augmix(severity=3, width=3, depth=-1, alpha=1)'
     """
 
-    severity: float = 3
-    """Largest strength of operations, of 10."""
-    width: int = 3
-    """Number of chains."""
-    depth: int = -1
-    """Operations per chain; -1 for a random number."""
-    alpha: float = 1
-    """Of the laws of the weights."""
-
-    takes_targets: ClassVar[bool] = False
+    operations: ClassVar[tuple[Operation, ...]] = MIXED
 
     def __post_init__(self) -> None:
         rule = f"lie between 0.1 and {MOST_MIXED}"
         severity = check_real("severity", self.severity, rule, low=0.1, high=MOST_MIXED)
         object.__setattr__(self, "severity", severity)
-        object.__setattr__(self, "width", check_whole("width", self.width, least=1))
-        object.__setattr__(self, "depth", check_whole("depth", self.depth, least=-1))
-        if not self.depth:
-            raise InputError("depth must be at least 1, or -1 for a random number, got 0")
-        alpha = check_real("alpha", self.alpha, "lie between 0.1 and 1000", low=0.1, high=1000)
-        object.__setattr__(self, "alpha", alpha)
+        super().__post_init__()
 
     @property
     def spec(self) -> str:
         """Name and parameters."""
         return write_spec("augmix", self)
 
-    def draw(self, keys: KeyArray, size: Size) -> list[Step]:
-        """Draw the operations of all chains: those of the first one for every image, and so on.
-
-        Parameters
-        ----------
-        keys
-            One key per image.
-        size
-            Height and width of the images.
-
-        Returns
-        -------
-        list[Step]
-            One step per operation.
-
-        Examples
-        --------
-        >>> from shaketable.core.keys import row_keys
-        >>> keys = row_keys(0, np.arange(2), np.arange(1))[:, 0]
-        >>> len(AugMix().draw(keys, Size(8, 8))) > 0
-        True
-        """
-        deepest = DEEPEST if self.depth < 0 else self.depth
-        own = np.concatenate([fold(keys, i) for i in range(self.width)])
-        numbers = uniforms(own, 1 + 3 * deepest)
-        last = self.depth if self.depth > 0 else 1 + plans.draw_whole(numbers[:, 0], DEEPEST)
-        steps = []
-        for i in range(deepest):
-            choice, strength, sign = numbers[:, 1 + 3 * i : 4 + 3 * i].T
-            chosen = np.where(i < last, plans.draw_whole(choice, len(MIXED)), len(MIXED))
-            levels = 0.1 + (self.severity - 0.1) * strength
-            steps.append(
-                plans.plan_step(MIXED, chosen, levels, np.where(sign < 0.5, -1.0, 1.0), size)
-            )
-        return steps
-
-    def draw_weights(self, keys: KeyArray) -> FloatArray:
-        """Draw the weights of the image itself and of the chains, (images, 1 + width).
-
-        Parameters
-        ----------
-        keys
-            One key per image.
-
-        Returns
-        -------
-        FloatArray
-            Weights, which add up to 1 for every image.
-
-        Examples
-        --------
-        >>> from shaketable.core.keys import row_keys
-        >>> keys = row_keys(0, np.arange(2), np.arange(1))[:, 0]
-        >>> AugMix().draw_weights(keys).shape
-        (2, 4)
-        """
-        return draw_mixture(keys, self.width, self.alpha)
+    def choose_strengths(self, uniform: FloatArray) -> FloatArray:
+        """Return strengths between 0.1 and `severity`; see `draw`."""
+        return 0.1 + (self.severity - 0.1) * uniform
 
     def __call__(self, x: Tensor, keys: KeyArray) -> Tensor:
         """Return changed images; see `ImageAugmentation`."""

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from shaketable.core.checks import check_real, check_whole
+from shaketable.core.checks import check_whole
 from shaketable.core.errors import InputError
 from shaketable.core.keys import fold, uniforms
 from shaketable.core.types import FloatArray, KeyArray
 from shaketable.training.augmentations import plans
-from shaketable.training.augmentations.auto_augment import DEEPEST, draw_mixture
+from shaketable.training.augmentations.auto_augment import ChainMixture
 from shaketable.training.augmentations.plans import Columns, Kind, Operation, Size, Step
 from shaketable.training.augmentations.registry import declare, write_spec
 
@@ -183,7 +183,7 @@ class TorchvisionRandAugment:
     "tv-augmix", "AM-TV", "mixture of chains of 13 operations and the image, as torchvision has"
 )
 @dataclass(frozen=True)
-class TorchvisionAugMix:
+class TorchvisionAugMix(ChainMixture):
     r"""Mixture of `width` chains of operations and the image itself, all of 13 operations.
 
     .. math:: \lfloor (1 - m)\,x + m \sum_i w_i\,c_i(x) \rfloor, \quad
@@ -218,85 +218,21 @@ class TorchvisionAugMix:
 
     severity: int = 3
     """How many of the ten magnitudes are drawn from."""
-    width: int = 3
-    """Number of chains."""
-    depth: int = -1
-    """Operations per chain; -1 for a random number."""
-    alpha: float = 1
-    """Of the laws of the weights."""
 
-    takes_targets: ClassVar[bool] = False
+    operations: ClassVar[tuple[Operation, ...]] = CHAINED
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "severity", _check_up_to("severity", self.severity, 1, BINS))
-        object.__setattr__(self, "width", check_whole("width", self.width, least=1))
-        object.__setattr__(self, "depth", check_whole("depth", self.depth, least=-1))
-        if not self.depth:
-            raise InputError("depth must be at least 1, or -1 for a random number, got 0")
-        alpha = check_real("alpha", self.alpha, "lie between 0.1 and 1000", low=0.1, high=1000)
-        object.__setattr__(self, "alpha", alpha)
+        super().__post_init__()
 
     @property
     def spec(self) -> str:
         """Name and parameters."""
         return write_spec("tv-augmix", self)
 
-    def draw(self, keys: KeyArray, size: Size) -> list[Step]:
-        """Draw the operations of all chains: those of the first one for every image, and so on.
-
-        Parameters
-        ----------
-        keys
-            One key per image.
-        size
-            Height and width of the images.
-
-        Returns
-        -------
-        list[Step]
-            One step per operation.
-
-        Examples
-        --------
-        >>> from shaketable.core.keys import row_keys
-        >>> keys = row_keys(0, np.arange(2), np.arange(1))[:, 0]
-        >>> len(TorchvisionAugMix().draw(keys, Size(8, 8)))
-        3
-        """
-        deepest = DEEPEST if self.depth < 0 else self.depth
-        own = np.concatenate([fold(keys, i) for i in range(self.width)])
-        numbers = uniforms(own, 1 + 3 * deepest)
-        last = self.depth if self.depth > 0 else 1 + plans.draw_whole(numbers[:, 0], DEEPEST)
-        steps = []
-        for i in range(deepest):
-            choice, strength, sign = numbers[:, 1 + 3 * i : 4 + 3 * i].T
-            chosen = np.where(i < last, plans.draw_whole(choice, len(CHAINED)), len(CHAINED))
-            levels = plans.draw_whole(strength, self.severity).astype(np.float64)
-            signs = np.where(sign < 0.5, -1.0, 1.0)
-            steps.append(plans.plan_step(CHAINED, chosen, levels, signs, size))
-        return steps
-
-    def draw_weights(self, keys: KeyArray) -> FloatArray:
-        """Draw the weights of the image itself and of the chains, (images, 1 + width).
-
-        Parameters
-        ----------
-        keys
-            One key per image.
-
-        Returns
-        -------
-        FloatArray
-            Weights, which add up to 1 for every image.
-
-        Examples
-        --------
-        >>> from shaketable.core.keys import row_keys
-        >>> keys = row_keys(0, np.arange(2), np.arange(1))[:, 0]
-        >>> TorchvisionAugMix().draw_weights(keys).shape
-        (2, 4)
-        """
-        return draw_mixture(keys, self.width, self.alpha)
+    def choose_strengths(self, uniform: FloatArray) -> FloatArray:
+        """Return magnitudes, one of the first `severity`; see `draw`."""
+        return plans.draw_whole(uniform, self.severity).astype(np.float64)
 
     def __call__(self, x: Tensor, keys: KeyArray) -> Tensor:
         """Return changed images; see `ImageAugmentation`."""

@@ -15,7 +15,6 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats
 
 from shaketable.core.checks import list_names
 from shaketable.core.errors import UndefinedError
@@ -210,7 +209,9 @@ class Dozen:
     @cached_property
     def ranks(self) -> dict[str, FloatArray]:
         """Places of all models by notion, from 1, the best; equal values share a place."""
-        return {key: stats.rankdata(-values) for key, values in self.values.items()}
+        from scipy.stats import rankdata  # slow to load
+
+        return {key: rankdata(-values) for key, values in self.values.items()}
 
     @cached_property
     def order(self) -> dict[tuple[str, str], Estimate]:

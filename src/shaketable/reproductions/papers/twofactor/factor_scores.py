@@ -14,7 +14,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from shaketable.corruptions.suites.suite import suite
-from shaketable.findings.figures.scores import find_variation
 from shaketable.findings.mcv.finding import ScoreVariation
 from shaketable.findings.mcv.variation import Row, Variation
 from shaketable.reproductions.claims import Claim, Close, Order, Within
@@ -42,6 +41,8 @@ def read_scores() -> ScoreVariation:
     >>> read_scores().table.groups["AlexNet(RL30)"]
     'II'
     """
+    from shaketable.findings.figures.scores import find_variation  # slow to load
+
     published = load_published("twofactor-table3")
     with TemporaryDirectory() as folder:
         file = Path(folder, "Table III.csv")

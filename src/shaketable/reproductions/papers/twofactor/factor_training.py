@@ -16,7 +16,6 @@ from shaketable.data.dataset import Dataset
 from shaketable.data.files import load
 from shaketable.data.sampling import Part
 from shaketable.evaluation.records import Records
-from shaketable.findings.figures.scores import find_variation
 from shaketable.reproductions.claims import Claim, Order, Within
 from shaketable.reproductions.numbers import Number, NumberTable
 from shaketable.reproductions.papers import images
@@ -150,6 +149,7 @@ def measure_training(asked: Asked) -> Measured:
     from shaketable.models.networks.registry import import_torch
 
     import_torch()
+    from shaketable.findings.figures.scores import find_variation  # slow to load
     from shaketable.training.trained import UntrainedNetwork
 
     plan = PLANS[asked.form]
