@@ -28,9 +28,6 @@ _SHORT = {**RELEASED, "MU": "mixup", "TA": "trivialaugment", STANDARD: "clean"}
 
 METRICS = ("E_clean", "mCE", "mCE_xN", "mCE_Lp", "iCE")
 """In the order of the printed tables."""
-ADDED = " - E_clean"
-"""Ends the names of what corruptions add to the clean error."""
-COMPARED = (*METRICS, *(f"{metric}{ADDED}" for metric in ("mCE", "mCE_xN", "mCE_Lp")))
 
 _PUBLISHED_NETWORKS = {
     "wrn-28-4": "wrn",
@@ -119,10 +116,7 @@ class Study:
         return {}
 
     def average(self, regime: str, metric: str) -> FloatArray:
-        """Return the mean of a metric over networks, of every run; also without the clean error."""
-        if metric.endswith(ADDED):
-            whole = self.average(regime, metric.removesuffix(ADDED))
-            return whole - self.average(regime, "E_clean")
+        """Return the mean of a metric over networks, of every run."""
         if (regime, metric) not in self._means:
             each = [self.measure(network, regime, metric) for network in self.networks]
             self._means[regime, metric] = np.mean(each, axis=0)
@@ -132,7 +126,7 @@ class Study:
         """Return the first regime's mean minus the second's, paired by run; of one, by image."""
         from shaketable.findings.regimes.numbers import estimate_difference
 
-        if len(self.runs) > 1 or metric.endswith(ADDED):
+        if len(self.runs) > 1:
             return self.average(first, metric) - self.average(second, metric)
         sides = ([self._count(each, regime, metric) for each in self.networks]
                  for regime in (first, second))  # fmt: skip
@@ -232,7 +226,7 @@ def tabulate_deltas(study: Study, prefix: str | None, regimes: Sequence[str]) ->
         )
         for regime in regimes
         if regime != STANDARD
-        for metric in COMPARED
+        for metric in METRICS
     ]
     title = "Minus plain training, paired by run"
     return NumberTable("delta", title, numbers, unit="points", corner="training")
@@ -258,7 +252,7 @@ def tabulate_leads(study: Study) -> NumberTable:
         )
         for first, second in LEADS
         if {first, second} <= set(study.specs)
-        for metric in COMPARED
+        for metric in METRICS
     ]
     title = "The first minus the second, paired by run"
     return NumberTable("lead", title, numbers, unit="points", corner="training")
@@ -291,7 +285,7 @@ def tabulate_pairs(study: Study, pairs: Sequence[tuple[str, str]]) -> NumberTabl
     printed = load_published("pnorm-table5")
     numbers = []
     for start, end in pairs:
-        for metric in ("E_clean", "mCE", f"mCE{ADDED}"):
+        for metric in ("E_clean", "mCE"):
             places = ((f"densenet {name}", f"{study.image_set} {metric}") for name in (start, end))
             first, last = (printed.get(*place) for place in places)
             theirs = Printed(last.value - first.value) if first and last else None
