@@ -18,10 +18,9 @@ from pathlib import Path
 from shaketable.reproductions.registry import REPRODUCTIONS
 
 DATA = {
-    **dict.fromkeys(("mscr-table1", "mscr-table2"), "bands2d_b.npz"),
-    **dict.fromkeys(("mscr-fig4", "mscr-fig5", "mscr-fig6"), "bands2d_b.npz"),
+    **dict.fromkeys(("mscr-table2", "mscr-fig4", "mscr-fig5", "mscr-fig6"), "bands2d_b.npz"),
     "genuine-table1": "MNIST",
-    "genuine-table3": "",  # the folder itself, which has both MNIST and CIFAR-10
+    **dict.fromkeys(("mscr-table1", "genuine-table3"), ""),  # the folder itself, for both sets
 }
 """What names need of the folder; all others that need data take CIFAR-10."""
 

@@ -32,7 +32,7 @@ def small(monkeypatch):
     return makers
 
 
-def make_measures(values, *, gap=0.0, matter=0, proven=True):
+def make_measures(values, *, gap=0.0, matter=0, far=0.0, proven=True):
     """Notions with these values, the same for all but signs."""
     estimates = {
         key: Estimate(v, v - 0.01, v + 0.01, 0.95, "by hand")
@@ -40,7 +40,7 @@ def make_measures(values, *, gap=0.0, matter=0, proven=True):
         for v in [values if notion.higher_is_better else 1 - values]
     }
     gaps = {"random noise": gap, "without rare failures": gap, "genuine": gap}
-    return Measures(estimates, gaps, matter, proven, 0 if proven else 1)
+    return Measures(estimates, gaps, matter, far, proven, 0 if proven else 1)
 
 
 def make_dozen(values, **changes):
@@ -103,6 +103,7 @@ def test_numbers_are_those_of_the_package(digits, tmp_path):
         low, high = np.where(falls, low, middle), np.where(falls, middle, high)
     assert values["error"] == pytest.approx((model.predict(test) != digits.labels[60:]).mean())
     assert values["worst"] == pytest.approx(1 - fall(0.5 * eps_min).mean())
+    assert 1 - fall(4 * eps_min).mean() <= found.far < values["genuine"]
     assert values["distance"] == pytest.approx(high.mean() / eps_min, rel=1e-4)
     assert found.proven
     assert all(gap >= -1e-9 for gap in found.gaps.values())
@@ -133,8 +134,10 @@ def test_sentences_have_the_numbers():
     assert "m6 by clean error, MSCR" in words
     assert "Voronoi cells change the worst case of none of the 7 models" in words
     assert "the 7 models are no random sample" in words
-    changed = make_dozen([0.1, 0.2, 0.3, 0.4, 0.5], matter=1).describe()
+    assert "at 4 times eps_min, the genuine accuracy of these models is at most 0.0 %" in words
+    changed = make_dozen([0.1, 0.2, 0.3, 0.4, 0.5], matter=1, far=0.125).describe()
     assert "Voronoi cells change the worst case of m0, m1, m2, m3, m4" in changed
+    assert any("at most 12.5 %" in sentence for sentence in changed)
 
 
 def test_correlations_of_mscr_are_given_without_each_model():

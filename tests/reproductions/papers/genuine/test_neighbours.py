@@ -1,6 +1,7 @@
 """Counts behind Table 1, the analogue of Tables 1 and 2, and Table 3 on small data."""
 
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from scipy.stats import binomtest
 
 import shaketable as st
 from helpers.commands import run_failing
+from helpers.trainings import write_images
 from shaketable.adversary.agreement import Agreement
 from shaketable.core.errors import InputError
 from shaketable.reproductions.papers.genuine import neighbours
@@ -24,6 +26,9 @@ def tiny(monkeypatch):
     small = neighbours._Analogue("bands(n=200)", "mlp(width=8)", 4, 50, regimes)
     monkeypatch.setattr(neighbours, "_DIGITS", small)
     monkeypatch.setattr(neighbours, "_SHAPES", small)
+    some = replace(small, data="", points=15, train_points=30)
+    monkeypatch.setattr(neighbours, "_SOME_MNIST", some)
+    monkeypatch.setattr(neighbours, "_SOME_CIFAR", some)
 
 
 def test_counts_behind_table_1(tiny):
@@ -51,6 +56,16 @@ def test_sums_of_binomials():
 def test_the_procedure_of_the_analogue(tiny, name):
     verdicts = judge(st.reproduce(name))
     assert {v for k, v in verdicts.items() if "learned" not in k} == {"holds"}
+
+
+@pytest.mark.parametrize("name", ["genuine-table1", "genuine-table2"])
+def test_the_fast_form_takes_some_of_the_given_data(tiny, name, tmp_path):
+    path = write_images(tmp_path / "images.npz", n_train=40, n_test=20)
+    found = st.reproduce(name, data=path)
+    assert "30 of 40 training points" in found.settings["Data"]
+    assert "15 of 20 test points" in found.settings["Data"]
+    own = (n for key, n in found.numbers.by_name.items() if key.startswith("counts-ours"))
+    assert max(n.value for n in own) <= 15
 
 
 SHARES = "counts give the printed shares"

@@ -23,6 +23,9 @@ from shaketable.statistics.estimate import Estimate
 HALF = 0.5
 """Size of worst cases and rare failures, in units of eps_min."""
 
+FAR = 4.0
+"""Size of worst cases at which hardly anything withstands, in units of eps_min."""
+
 RARE = 1e-6
 """Probability of a failure above which a point counts as one where failures happen."""
 
@@ -77,6 +80,8 @@ class Measures:
     """What must not be negative, as fractions."""
     cells_matter: int
     """Points that withstand in their cell and not in the ball."""
+    far: float
+    """Genuine accuracy in the worst case of size `FAR`, as a fraction."""
     proven: bool
     """Whether its worst case is exact; else it is an upper bound of the accuracy."""
     inexact: int
@@ -245,7 +250,7 @@ def measure_model(
     worst = worst_case(
         model,
         data,
-        [HALF * eps_min],
+        [HALF * eps_min, FAR * eps_min],
         norm="inf",
         constraints=["none", "genuine-max"],
         random=10,
@@ -254,7 +259,7 @@ def measure_model(
     away = distance(model, data, norm="inf", **kept)
     (rare,) = risk(model, data, f"linf({HALF}*eps_min)", budget=budget.answers, **kept).risks
     failing = rare.risks.value > RARE
-    (ball,), (cell,) = worst.curves
+    (ball, _), (cell, far) = worst.curves
     faults = metrics.mcv(records)
     mean = away.mean.found or away.mean.proven  # failures of some points may not be found
     values = {
@@ -269,7 +274,7 @@ def measure_model(
         "faults": faults.mean,
         "cv": faults.cv,
     }
-    ((noise,),) = (by_size.values() for by_size in worst.random.values())
+    ((noise, _),) = (by_size.values() for by_size in worst.random.values())
     return Measures(
         values,
         {
@@ -278,6 +283,7 @@ def measure_model(
             "genuine": cell.value - ball.value,
         },
         int((cell.withstood & ~ball.withstood).sum()),
+        far.value,
         bool(ball.proven),
         away.n - away.exact,
     )

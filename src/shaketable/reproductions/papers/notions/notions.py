@@ -25,6 +25,7 @@ from shaketable.findings.correlation.view import format_correlation
 from shaketable.reproductions.claims import Within
 from shaketable.reproductions.numbers import Number, NumberTable, rescale
 from shaketable.reproductions.papers.notions.dozen import (
+    FAR,
     HALF,
     NOTIONS,
     Budget,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
 BUDGET = Budget()
 _ROUNDING = 1e-9  # of differences of shares
-_OWN_SIZES = (HALF, 2.0, 4.0)
+_OWN_SIZES = (HALF, 2.0, FAR)
 
 _ABOUT = (
     "random noise (MSCR), worst case, genuine worst case, distance, rare failures, common "
@@ -281,7 +282,7 @@ class Dozen:
             *self._describe_mscr(),
             self._describe_best(),
             self._describe_moves(),
-            self._describe_cells(),
+            *self._describe_cells(),
             *self._describe_bounds(),
             f"the {len(self.measures)} models are no random sample: intervals are those of models "
             "like these, and kinds that are alike make them too narrow",
@@ -359,16 +360,24 @@ class Dozen:
             f"{NOTIONS[high].name}"
         )
 
-    def _describe_cells(self) -> str:
+    def _describe_cells(self) -> Iterator[str]:
+        """Say whether Voronoi cells change what is measured, at small and at large sizes."""
         matter = [name for name, m in self.measures.items() if m.cells_matter]
-        if not matter:
-            return (
+        if matter:
+            yield f"Voronoi cells change the worst case of {list_names(matter)}"
+        else:
+            yield (
                 f"Voronoi cells change the worst case of none of the {len(self.measures)} models: "
                 "at every point that falls within half of eps_min, a failure was found that is "
                 "closer to it than to any other test point; so genuine repeats the worst case, "
                 "and what holds of one counts twice among the pairs"
             )
-        return f"Voronoi cells change the worst case of {list_names(matter)}"
+        most = 100 * max(m.far for m in self.measures.values())
+        yield (
+            f"at {FAR:g} times eps_min, the genuine accuracy of these models is at most {most:.1f} "
+            "%: failures lie in the cells too, while 1-NN on its own points has none there at any "
+            "size"
+        )
 
     def _describe_bounds(self) -> Iterator[str]:
         """Say of which models worst cases and distances are no more than bounds."""
