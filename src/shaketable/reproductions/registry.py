@@ -92,6 +92,8 @@ class Measured:
     """Sentences, tables and charts that are shown besides."""
     figure: Callable[[], Chart] | None = None
     """Draws the figure of the paper, or what stands for it."""
+    own_size: bool = False
+    """Whether pages keep the size of the figure, so that both axes have one scale."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """How it was measured: network, epochs, points, runs."""
     notes: Sequence[str] = ()

@@ -131,7 +131,8 @@ class Reproduced(Displayed):
             *self.measured.blocks,
         ]
         if self.measured.figure is not None:
-            blocks.append(Chart(self.measured.figure, self.reproduction.about))
+            own_size = self.measured.own_size
+            blocks.append(Chart(self.measured.figure, self.reproduction.about, own_size=own_size))
         if self.form.deviations:
             blocks += [Heading("What differs from the paper", "deviations", "Deviations")]
             blocks += map(Sentence, self.form.deviations)

@@ -223,9 +223,11 @@ def _make_figures(block: Chart) -> Iterator[Figure]:
         return
     spec = _to_spec(charts)
     title = join_title(spec["title"])
+    shared = {"data": spec["data"]} if "data" in spec else {}  # of all panels, or of a single one
     for panel in spec.get("vconcat") or spec.get("concat") or [spec]:
         own = "" if panel is spec else join_title(panel.get("title", ""))
-        name = f"{title}: {own}" if own else title
+        name = f"{title.removesuffix('.')}: {own}" if own else title
+        panel = shared | panel
         content = _make_panel(panel, name, spec["datasets"], own_size=block.own_size)
         yield Figure("", name, block.caption, content, block.min_width, block.own_size)
 

@@ -132,6 +132,7 @@ def measure_samples(asked: Asked) -> Measured:
             shares("half", "Share of |x1| <= 1/2", halves, corner="sphere"),
         ],
         figure=lambda: samples_chart(sample_panels(n=1000, rng=asked.seed)),
+        own_size=True,
         settings={"Points": f"{_DRAWN} per ball and sphere; 1000 in the figure"},
     )
 
