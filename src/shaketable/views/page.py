@@ -227,8 +227,7 @@ def _make_figures(block: Chart) -> Iterator[Figure]:
     for panel in spec.get("vconcat") or spec.get("concat") or [spec]:
         own = "" if panel is spec else join_title(panel.get("title", ""))
         name = f"{title.removesuffix('.')}: {own}" if own else title
-        panel = shared | panel
-        content = _make_panel(panel, name, spec["datasets"], own_size=block.own_size)
+        content = _make_panel(shared | panel, name, spec["datasets"], own_size=block.own_size)
         yield Figure("", name, block.caption, content, block.min_width, block.own_size)
 
 
