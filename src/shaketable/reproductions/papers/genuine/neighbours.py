@@ -409,7 +409,7 @@ _UNKNOWN = (
     forms={
         "fast": Form(
             about=f"{_PART} test images, all training images",
-            takes="a minute per data set",
+            takes="half a minute",
             needs="CIFAR-10 or MNIST by --data, or a folder that holds both",
             claims=[c for n in _NAMES.values() for c in _claim_table3(n, part=True)],
             deviations=[
@@ -420,7 +420,7 @@ _UNKNOWN = (
         ),
         "full": Form(
             about="all 10,000 test images",
-            takes="a minute for MNIST, 20 minutes for CIFAR-10",
+            takes="a minute",
             needs="CIFAR-10 or MNIST by --data, or a folder that holds both",
             claims=[c for n in _NAMES.values() for c in _claim_table3(n, part=False)],
             deviations=[_FRACTIONS, _FEWER, _UNKNOWN],
