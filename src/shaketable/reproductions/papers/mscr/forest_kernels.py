@@ -340,8 +340,7 @@ def decide_cells(feature, cut, right, share, roots, low, scale):
                 continue
             at = _find_cell(cut[i], low[f], scale[f])
             top += 1
-            box[top, 0], box[top, 1], box[top, 2], box[top, 3] = a, b, c, d
-            box[top, 2 * f] = at
+            box[top, 2 * f] = at  # the rest is that of the parent, which stood here
             ends[top] = roots[t] + right[i]
             top += 1
             box[top, 0], box[top, 1], box[top, 2], box[top, 3] = a, b, c, d
