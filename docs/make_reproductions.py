@@ -51,9 +51,9 @@ pnorm-table6: 1 of 1 claims hold
 ```
 
 `shaketable reproduce` lists all names with what they need; with a name it makes the numbers again,
-prints them beside print, and writes a page, JSON and the figure. An interrupted command goes on
-when it is run again. Exit code 0: all claims hold; 1: one fails; 3: one is inconclusive, or data or
-runs are lacking.
+prints them beside print, and writes a page, JSON and the figure. Whatever takes more than seconds
+goes on when an interrupted command is run again. Exit code 0: all claims hold; 1: one fails; 3: one
+is inconclusive, or some of the data or runs are lacking. One run decides nothing.
 
 Every name declares **claims** in the code, apart for every form, and what differs from the paper
 and why. The interval of a number decides. A claim about a value, a sign or an order *holds* if the
@@ -64,9 +64,9 @@ probability of 5 % (Bonferroni). Below five runs there is no z-score. What theor
 is claimed as they say it. Claims on small networks and on independent draws were chosen after
 trials of other sizes or seeds, since no paper says what these do.
 
-Forms: `fast` needs two cores and minutes, `gpu` minutes on a large GPU, `full` does what the paper
-did. Numbers that the papers got wrong are corrected before they are compared; they are among the
-[errata](../errata/index.md). `shaketable list published` has the printed tables.
+Forms: `fast` needs two cores and minutes, `gpu` minutes on a large GPU, `full` is as large as in
+the paper. Numbers that the papers got wrong are corrected before they are compared; they are among
+the [errata](../errata/index.md). `shaketable list published` has the printed tables.
 
 Paths in commands are those of files that are not part of the package: the points in the plane come
 with the code of Siedel et al. (2022), CIFAR-10 and MNIST are public.
@@ -189,13 +189,13 @@ def show_table(table: Mapping[str, Any], claims: Sequence[Claim], rows: int) -> 
     form = NumberTable("", "", (), digits=table.get("digits", 2)).format
     shown = [number for number in numbers if number["row"] in set(chosen)]
     corner = table.get("corner", "")
-    if any(number["column"] for number in shown):
-        yield from _show_matrix(shown, corner, form)
-    else:
-        yield from _show_rows(shown, corner, form)
+    show = _show_matrix if any(number["column"] for number in shown) else _show_rows
+    yield from show(shown, corner, form, table["against"])
 
 
-def _show_matrix(numbers: Sequence[Mapping[str, Any]], corner: str, form: Any) -> Iterator[str]:
+def _show_matrix(
+    numbers: Sequence[Mapping[str, Any]], corner: str, form: Any, against: str
+) -> Iterator[str]:
     columns = list(dict.fromkeys(number["column"] for number in numbers))
     cells: dict[str, dict[str, str]] = {}
     for number in numbers:
@@ -206,21 +206,23 @@ def _show_matrix(numbers: Sequence[Mapping[str, Any]], corner: str, form: Any) -
             text += f" {note}" if note.startswith("±") else f" ({_escape(note)})"
         cells.setdefault(number["row"], {})[number["column"]] = text
     if any(number["printed"] is not None for number in numbers):
-        corner = f"{corner} ours (print)".strip()
+        corner = f"{corner}, ours ({against})".removeprefix(", ")
     yield _make_row([_escape(corner), *map(_escape, columns)])
     yield "|---" * (len(columns) + 1) + "|"
     for row, own in cells.items():
         yield _make_row([_escape(row), *(own.get(column, "") for column in columns)])
 
 
-def _show_rows(numbers: Sequence[Mapping[str, Any]], corner: str, form: Any) -> Iterator[str]:
+def _show_rows(
+    numbers: Sequence[Mapping[str, Any]], corner: str, form: Any, against: str
+) -> Iterator[str]:
     entries = {
         "ours": [form(number["ours"]) for number in numbers],
         "95 % interval": [
             "" if number["low"] is None else f"{form(number['low'])} to {form(number['high'])}"
             for number in numbers
         ],
-        "print": [
+        against: [
             "" if number["printed"] is None else form(number["printed"]) for number in numbers
         ],
         "z": ["" if number["z"] is None else f"{number['z']:+.1f}" for number in numbers],

@@ -34,7 +34,7 @@ def list_commands(args: argparse.Namespace) -> Iterator[list[str]]:
             if "GPU" in about.needs or (form == "full" and "day" in about.takes):
                 continue
             words = [name, "--form", form]
-            if about.needs:
+            if about.needs and "data" in each.takes:
                 path = args.data / DATA.get(name, "cifar10.npz") if args.data else None
                 if path is None or not path.exists():
                     print(f"{name}, {form}: not run, no data were given ({about.needs})")

@@ -107,14 +107,14 @@ def make_number(row, ours, printed=None, column=""):
 
 def test_long_tables_are_cut_to_what_claims_are_about():
     numbers = [make_number(f"r{i}", float(i), i + 0.5) for i in range(9)]
-    table = {"key": "t", "title": "T", "unit": "", "digits": 1, "corner": "row"}
+    table = {"key": "t", "title": "T", "unit": "", "digits": 1, "corner": "row", "against": "law"}
     claims = [Close("close", "t: r7"), Order("order", ["t: r5", "t: r8", "t: r99"])]
     lines = [*show_table({**table, "numbers": numbers}, claims, rows=4)]
     assert lines == [
         "",
         "**T** (6 more rows)",
         "",
-        "| row | ours | print |",
+        "| row | ours | law |",
         "|---|---|---|",
         "| r5 | 5.0 | 5.5 |",
         "| r7 | 7.0 | 7.5 |",
@@ -127,6 +127,7 @@ def test_long_tables_are_cut_to_what_claims_are_about():
 def test_a_table_with_columns_is_a_matrix_of_ours_and_print():
     numbers = [make_number("a", 1.0, 1.25, "x"), make_number("b", 2.0, column="y")]
     table = {"key": "t", "title": "T", "unit": "%", "digits": 2, "numbers": numbers}
+    table["against"] = "print"
     assert [*show_table(table, [], rows=5)][1:] == [
         "**T, %**",
         "",

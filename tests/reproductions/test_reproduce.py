@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.neighbors import KNeighborsClassifier
 
 import shaketable as st
 from helpers.commands import check_schema, run_command, run_failing
 from helpers.pages import read_page
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, ShaketableError
 from shaketable.findings.mcv.finding import ScoreVariation
 from shaketable.reproductions.numbers import Number, NumberTable, Printed
 from shaketable.reproductions.papers.pieces import run_pieces
@@ -187,6 +188,46 @@ def test_what_is_wrong_is_said_in_one_line(capsys, words, message):
     assert message in run_failing(capsys, "reproduce", *words)
 
 
+@pytest.mark.parametrize("norm", ["inf", "linf", "L-inf", float("inf")])
+def test_a_norm_has_one_name(throw_away, norm):
+    asked = throw_away()
+    st.reproduce(NAME, norm=norm)
+    assert [each.norm for each in asked] == ["inf"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"draws": "some"}, "draws must be 'shared' or 'independent', got 'some'"),
+        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+        ({"norm": 0}, "norm must be"),
+    ],
+)
+def test_wrong_options_are_named(throw_away, options, message):
+    throw_away()
+    with pytest.raises(InputError, match=message):
+        st.reproduce(NAME, **options)
+
+
+def test_a_form_for_gpus_needs_one_or_a_device(capsys, monkeypatch, tmp_path):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    words = ["reproduce", "pnorm-table5", "--form", "gpu", "--data", str(tmp_path)]
+    message = run_failing(capsys, *words)
+    assert "form gpu of pnorm-table5 needs a GPU, and none was found; leave --form out" in message
+    assert "needs a GPU" not in run_failing(capsys, *words, "--device", "cpu")
+
+
+def test_an_interruption_says_what_is_kept(tmp_path):
+    from shaketable.cli.reproduce import _say_what_is_kept
+
+    assert _say_what_is_kept(str(tmp_path)).startswith("nothing is kept yet")
+    (tmp_path / "study.sqlite").touch()
+    assert _say_what_is_kept(str(tmp_path)) == (
+        f"what is done is in {tmp_path}; run the same command to go on"
+    )
+
+
 def test_data_that_are_not_given_are_asked_for(throw_away):
     with pytest.raises(InputError, match="not part of this package; give bands2d by data="):
         Asked().require_data("bands2d")
@@ -267,6 +308,21 @@ def test_a_study_goes_on_training_by_training(tmp_path):
     assert none_left == ""
     hits = [[(c.train, c.corruption, c.run, c.hits.tolist()) for c in r] for r in (records, whole)]
     assert sorted(hits[0]) == sorted(hits[1])
+
+
+@pytest.mark.parametrize("minutes", [None, 60])
+def test_a_training_that_fails_is_an_error(minutes):
+    class Failing(KNeighborsClassifier):
+        def fit(self, x, y):
+            if len(x) > 150:  # noisy copies
+                raise InputError("this training fails")
+            return super().fit(x, y)
+
+    options = {**OPTIONS, "k": 2}
+    with pytest.raises(ShaketableError, match="this training fails"):
+        run_pieces(
+            Asked(jobs=1, minutes=minutes), Failing(), st.load("iris"), runs=2, options=options
+        )
 
 
 def test_a_study_with_time_is_done_at_once(tmp_path):

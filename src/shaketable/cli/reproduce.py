@@ -9,6 +9,7 @@ Slips of the papers are corrected before anything is compared, and named.
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shaketable.cli.flags import add_options
@@ -58,13 +59,18 @@ def run(args: argparse.Namespace) -> int:
             progress=not options.quiet,
         )
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(
-            f"what is done is in {options.out}; run the same command to go on"
-        ) from None
+        raise KeyboardInterrupt(_say_what_is_kept(options.out)) from None
     print_result(found, json=options.json)
     written = ", ".join(path.name for path in found.list_files(options.out))
     print_lines(f"in {options.out}: {written}", to_stderr=True)
     return found.exit_code
+
+
+def _say_what_is_kept(folder: str) -> str:
+    """Say whether anything is kept that the same command can go on with."""
+    if any(Path(folder).glob("*.sqlite")):
+        return f"what is done is in {folder}; run the same command to go on"
+    return "nothing is kept yet; the same command begins again"
 
 
 def _list(options: ReproduceOptions) -> int:

@@ -203,6 +203,22 @@ class Order:
 
 
 @dataclass(frozen=True)
+class Open:
+    """Nothing is claimed of what was measured, so nothing is known, whatever else holds.
+
+    >>> Open("what holds on other data").judge({}).verdict
+    'inconclusive'
+    """
+
+    text: str
+
+    def judge(self, numbers: Mapping[str, Number]) -> Judgement:
+        """Say that nothing is claimed."""
+        why = "nothing is claimed of it" if numbers else "nothing was measured"
+        return Judgement(self.text, "inconclusive", why)
+
+
+@dataclass(frozen=True)
 class _Part:
     """A value that must lie between two limits."""
 

@@ -10,6 +10,7 @@ from time import perf_counter
 
 from shaketable.core.checks import HUGE, check_real, check_whole
 from shaketable.core.errors import InputError, either
+from shaketable.core.norms import as_p
 from shaketable.core.options import write_settings, write_words
 from shaketable.core.versions import list_installed_versions
 from shaketable.core.writing import make_folder
@@ -82,6 +83,10 @@ def reproduce(
     """
     reproduction = REPRODUCTIONS.get(name)
     chosen = reproduction.choose_form(form)
+    p = as_p(norm)
+    if draws not in ("shared", "independent"):
+        raise InputError(f"draws must be 'shared' or 'independent', got {draws!r}")
+    check_whole("seed", seed, least=0)
     if runs is not None:
         check_whole("runs", runs, least=1)
     if minutes is not None:
@@ -91,7 +96,7 @@ def reproduce(
         data=None if data is None else str(data),
         form=form,
         runs=runs,
-        norm=str(norm),
+        norm=f"{p:g}",
         draws=draws,
         seed=seed,
     )
@@ -99,6 +104,8 @@ def reproduce(
     for option, value in given.items():
         if value and option not in reproduction.takes:
             raise InputError(f"{name} takes no {either(f'--{option}', f'{option}=')}; leave it out")
+    if device is None and "GPU" in reproduction.forms[chosen].needs:
+        _require_gpu(name, chosen)
     if out is not None:
         make_folder(out, "out")
     asked = Asked(
@@ -131,6 +138,17 @@ def reproduce(
     if out is not None:
         found.write(out)
     return found
+
+
+def _require_gpu(name: str, form: str) -> None:
+    """Raise an `InputError` if there is no GPU; without one, most forms that need it take weeks."""
+    from shaketable.models.networks.registry import import_torch
+
+    if not import_torch().cuda.is_available():
+        raise InputError(
+            f"form {form} of {name} needs a GPU, and none was found; leave "
+            f"{either('--form', 'form=')} out, or name a device by {either('--device', 'device=')}"
+        )
 
 
 def write_command(options: ReproduceOptions) -> str:

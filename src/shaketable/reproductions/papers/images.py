@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from shaketable.core.errors import InputError
-from shaketable.core.types import FloatArray
-from shaketable.reproductions.numbers import Ours, rescale
+from shaketable.reproductions.claims import Open
 from shaketable.reproductions.registry import Asked
 
 if TYPE_CHECKING:
     from shaketable.data.dataset import Dataset
-    from shaketable.findings.series import Series
-    from shaketable.statistics.estimate import Estimate
+    from shaketable.data.sampling import Part
     from shaketable.training.trained import UntrainedNetwork
 
 SETS: Mapping[tuple[int, int], str] = {
@@ -25,6 +21,10 @@ SETS: Mapping[tuple[int, int], str] = {
     (64, 200): "TinyImageNet",
 }
 """The papers' image sets, by height and number of classes."""
+
+
+OTHER_IMAGES = Open("what holds on other images than those of the paper")
+"""Stands for the claims on numbers that were measured on other images."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,9 +44,7 @@ class TrainingPlan:
 
     def take_images(self, data: Dataset) -> Dataset:
         """Return as many images as it says, drawn with seed 0, in every run the same."""
-        if self.training_images is not None:
-            data = data.sample(self.training_images, part="train")
-        return data if self.test_images is None else data.sample(self.test_images)
+        return take_points(data, self.training_images, self.test_images)
 
     def make_network(self, asked: Asked, *, validate: bool = False) -> UntrainedNetwork:
         """Return the network to train; it is compiled on a GPU, where a study trains many."""
@@ -120,11 +118,21 @@ def name_set(data: Dataset) -> str:
     return SETS.get((data.shape[0], len(data.classes)), "")
 
 
-def in_per_cent(values: FloatArray, estimate: Callable[[], Estimate]) -> Ours:
-    """Return one value per run; of a single run its estimate, over the images."""
-    return 100 * np.asarray(values) if len(values) > 1 else rescale(estimate())
+def take_points(data: Dataset, train: int | None, test: int | None, *, seed: int = 0) -> Dataset:
+    """Return so many training points and test points, or all where there are no more.
 
-
-def share_of_right(series: Series) -> Ours:
-    """Return the accuracy of a series in per cent."""
-    return in_per_cent(series.accuracies, lambda: series.accuracy)
+    >>> import shaketable as st
+    >>> take_points(st.load("shapes(n=600)"), 100, None).n
+    220
+    """
+    if data.n_train is None:
+        both = None if train is None or test is None else train + test
+        return data if both is None else data.sample(min(both, data.n), seed=seed)
+    sizes: dict[Part, tuple[int | None, int]] = {
+        "train": (train, data.n_train),
+        "test": (test, data.n - data.n_train),
+    }
+    for part, (points, size) in sizes.items():
+        if points is not None:
+            data = data.sample(min(points, size), seed=seed, part=part)
+    return data

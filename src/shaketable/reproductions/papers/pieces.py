@@ -27,6 +27,8 @@ def run_pieces(
 ) -> tuple[Records, str]:
     """Carry out a study as far as the time allows; return complete runs, and what is left.
 
+    A training that failed is an error: without it, runs would not be paired.
+
     `options` are those of `study`, with `train` or `train_eps`. Without a limit of time all is
     done. With one, no training is begun that would end too late if it took as long as the longest
     so far; one at least is done by every call.
@@ -39,6 +41,7 @@ def run_pieces(
     (0, '1 of 4 trainings are done; the same command goes on')
     """
     from shaketable.activities.networks import choose_jobs
+    from shaketable.evaluation.evaluate import check_complete
     from shaketable.evaluation.study import study
 
     jobs = choose_jobs(asked.jobs, asked.device, models if isinstance(models, list) else [models])
@@ -46,7 +49,9 @@ def run_pieces(
     def carry_out(store: Path | None, **part: Any) -> Records:
         progress = not asked.quiet
         settings = {**options, **part, "seed": asked.seed, "n_jobs": jobs, "progress": progress}
-        return study(data, models, store=store, **settings)
+        records = study(data, models, store=store, **settings)
+        check_complete(records)
+        return records
 
     if asked.minutes is None:
         return carry_out(asked.store, runs=runs), ""

@@ -26,7 +26,7 @@ def tiny(monkeypatch):
     small = neighbours._Analogue("bands(n=200)", "mlp(width=8)", 4, 50, regimes)
     monkeypatch.setattr(neighbours, "_DIGITS", small)
     monkeypatch.setattr(neighbours, "_SHAPES", small)
-    some = replace(small, data="", points=15, train_points=30)
+    some = replace(small, data="", points=15, train_points=30, shape=(32, 32, 3))
     monkeypatch.setattr(neighbours, "_SOME_MNIST", some)
     monkeypatch.setattr(neighbours, "_SOME_CIFAR", some)
 
@@ -66,6 +66,39 @@ def test_the_fast_form_takes_some_of_the_given_data(tiny, name, tmp_path):
     assert "15 of 20 test points" in found.settings["Data"]
     own = (n for key, n in found.numbers.by_name.items() if key.startswith("counts-ours"))
     assert max(n.value for n in own) <= 15
+
+
+def test_networks_are_trained_once(tiny, monkeypatch, tmp_path):
+    first = st.reproduce("genuine-table2", out=tmp_path)
+    monkeypatch.setattr(neighbours, "_train_anew", None)  # would be an error
+    again = st.reproduce("genuine-table2", out=tmp_path)
+    assert [*again.numbers.by_name] == [*first.numbers.by_name]
+    for name, number in first.numbers.by_name.items():
+        assert again.numbers.by_name[name].value == number.value
+    with pytest.raises(TypeError):
+        st.reproduce("genuine-table2", out=tmp_path, seed=1)
+
+
+def test_time_is_enough_in_the_end(tiny, monkeypatch, tmp_path):
+    regimes = [("a", 2.0, "pgd_at(2, norm=2, steps=1)"), ("b", 2.0, "pgd_at(1, norm=2, steps=1)")]
+    monkeypatch.setattr(neighbours, "_SHAPES", replace(neighbours._SHAPES, regimes=regimes))
+    clock = iter(range(0, 10**6, 100))
+    monkeypatch.setattr(neighbours, "monotonic", lambda: next(clock))
+    found = st.reproduce("genuine-table2", out=tmp_path, minutes=1)
+    assert found.measured.unfinished == (
+        "1 of 2 adversarial trainings are done; the same command goes on"
+    )
+    assert st.reproduce("genuine-table2", out=tmp_path, minutes=60).measured.unfinished == ""
+
+
+@pytest.mark.parametrize("form", ["fast", "gpu"])
+def test_data_of_another_shape_are_refused(form, tmp_path, capsys):
+    path = write_images(tmp_path / "images.npz", n_train=20, n_test=10, size=8)
+    for name, wanted in (("genuine-table1", "MNIST"), ("genuine-table2", "CIFAR-10")):
+        words = ["reproduce", name, "--form", form, "--data", str(path), "--device", "cpu"]
+        message = run_failing(capsys, *words)
+        assert f"--data must be {wanted}, images of" in message
+        assert "points of 8 x 8 x 3 values" in message
 
 
 SHARES = "counts give the printed shares"

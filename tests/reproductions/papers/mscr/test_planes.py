@@ -172,6 +172,17 @@ def test_table_1_of_what_is_given(tmp_path):
     assert st.reproduce("mscr-table1", data=tmp_path / "plane.npz").exit_code == 1
 
 
+def test_cifar_10_is_told_by_its_classes(monkeypatch, tmp_path):
+    monkeypatch.setitem(planes.PRINTED_SIZES, "CIFAR-10", 60)
+    images = np.random.default_rng(0).integers(0, 256, (60, 32, 32, 3)).astype(np.uint8)
+    for name, classes in (("a.npz", 20), ("b.npz", 10), ("c.npz", 10)):
+        np.savez(tmp_path / name, x=images, y=np.arange(60) % classes)
+    found = st.reproduce("mscr-table1", data=tmp_path)
+    rows = {name.split(" /")[0] for name in found.numbers.by_name}
+    assert rows == {"size: a.npz", "size: CIFAR-10"}
+    assert found.measured.unfinished == "not given: 2D dataset"
+
+
 def test_table_1_needs_data(tmp_path):
     with pytest.raises(InputError, match="CIFAR-10, or a folder that holds both"):
         st.reproduce("mscr-table1")

@@ -6,8 +6,9 @@ import pytest
 import shaketable as st
 from helpers.trainings import TINY_PLAN, write_images
 from shaketable import metrics
-from shaketable.reproductions.claims import find_worst
+from shaketable.reproductions.claims import Within, find_worst
 from shaketable.reproductions.numbers import Numbers
+from shaketable.reproductions.papers.images import OTHER_IMAGES
 from shaketable.reproductions.papers.mscr import separation_images as module
 from shaketable.reproductions.papers.mscr.separation_images import (
     SIZES,
@@ -95,11 +96,13 @@ def test_gains_are_paired_by_run(matrix):
     assert number.printed.value == pytest.approx(81.989 - 91.681)
 
 
-def test_a_single_run_has_intervals_over_points(matrix):
+def test_a_single_run_decides_nothing(matrix):
     one = Matrix(matrix.records.select(run=0), matrix.sizes, comparable=False)
-    number = tabulate_mscr(one).by_name["MSCR: train 0"]
-    assert (number.runs, number.printed) == (0, None)
-    assert number.estimate.low < number.value < number.estimate.high
+    numbers = tabulate_mscr(one).by_name
+    number = numbers["MSCR: train 0"]
+    assert (number.runs, number.printed, number.estimate) == (1, None, None)
+    for low, high in ((-200, 0), (0, 200)):
+        assert Within("", "MSCR: *", low=low, high=high).judge(numbers).verdict == "inconclusive"
 
 
 def test_best_sizes_are_those_of_every_run(matrix):
@@ -180,7 +183,9 @@ def test_pieces_give_the_numbers_of_one_call(ask):
 def test_other_images_have_no_claims_but_those_on_print(ask, monkeypatch):
     monkeypatch.setattr(module, "name_set", lambda _: "")
     found = module.measure_optima(replace(ask("none"), folder=None))
-    assert all("print" in claim.text for claim in found.claims)
+    *printed, last = found.claims
+    assert all("print" in claim.text for claim in printed)
+    assert last == OTHER_IMAGES
     assert all(n.printed is None for table in found.tables for n in table.numbers)
 
 

@@ -7,8 +7,9 @@ import pytest
 
 import shaketable as st
 from helpers.trainings import TINY_PLAN, write_images
-from shaketable.reproductions.claims import find_worst
+from shaketable.reproductions.claims import Within, find_worst
 from shaketable.reproductions.numbers import Numbers
+from shaketable.reproductions.papers.images import OTHER_IMAGES
 from shaketable.reproductions.papers.pnorm import regime_tables, regimes
 from shaketable.reproductions.papers.pnorm.regime_claims import EXACT, GAINS, NOISE_IN_RANGE
 from shaketable.reproductions.papers.pnorm.regime_tables import (
@@ -127,14 +128,16 @@ def test_differences_are_paired_by_run(study):
     assert deltas["delta: C2 / iCE"].printed is None
 
 
-@pytest.mark.parametrize("metric", ["E_clean", "mCE", "mCE_xN", "mCE_Lp", "iCE"])
-def test_a_single_run_is_compared_by_image(study, metric):
+def test_a_single_run_decides_nothing(study):
     one = Study(study.records.select(run=0), study.specs, study.image_set)
-    found = one.compare("C2", "Standard", metric)
-    both = study.compare("C2", "Standard", metric)
-    assert found.value == pytest.approx(both[0])
-    assert found.low <= found.value <= found.high
-    assert found.limits is not None
+    tables = [tabulate_deltas(one, None, REGIMES), tabulate_leads(one)]
+    both = study.compare("C2", "Standard", "mCE_Lp")
+    assert list(one.compare("C2", "Standard", "mCE_Lp")) == pytest.approx([both[0]])
+    claims = [
+        Within("it falls", "delta: C2 / mCE_Lp", high=0),
+        Within("it rises", "lead: *", low=0),
+    ]
+    assert {j.verdict for j in judge(tables, claims)} == {"inconclusive"}
 
 
 def test_leads_compare_two_regimes(study):
@@ -265,7 +268,7 @@ def test_recipe_rows_stand_beside_print(images, monkeypatch):
     assert [*table] == [f"metrics: wrn AM+C2 / {metric}" for metric in regime_tables.METRICS]
     error = table["metrics: wrn AM+C2 / mCE"]
     assert error.printed.value == 13.39
-    assert error.estimate.low < error.value < error.estimate.high  # of one run, over images
+    assert (error.runs, error.estimate) == (1, None)
     assert found.notes == ["Augmentations by their specs: AM is tv-augmix."]
 
 
@@ -284,6 +287,17 @@ def test_curves_are_those_of_the_networks(images, monkeypatch):
     assert last["last: Standard / training"].value == pytest.approx(100 * again.curve[-1].accuracy)
 
 
+def test_curves_are_not_those_of_another_seed(images, monkeypatch, tmp_path):
+    plan = replace(TINY_PLAN, runs=2)
+    monkeypatch.setattr(regimes, "CURVE_PLANS", {"fast": plan})
+    monkeypatch.setattr(regimes, "CURVES", ("Standard", "TA"))
+    alone = regimes.measure_curves(ask(images, seed=1)).tables[0].by_name
+    regimes.measure_curves(ask(images, folder=tmp_path))
+    beside = regimes.measure_curves(ask(images, folder=tmp_path, seed=1)).tables[0].by_name
+    for name, number in alone.items():
+        assert list(beside[name].ours) == list(number.ours)
+
+
 def st_seed():
     """Seed of the first run, as studies have it."""
     from shaketable.core.keys import digest
@@ -294,4 +308,6 @@ def st_seed():
 def test_other_images_have_no_claims_but_those_on_print(study):
     other = Study(study.records, study.specs, "TinyImageNet")
     found = regimes._finish(other, "", {}, [follow_slip()])
-    assert found.claims == [claim for claim in EXACT if claim.numbers.startswith("slip")]
+    exact = [claim for claim in EXACT if claim.numbers.startswith("slip")]
+    assert found.claims == [*exact, OTHER_IMAGES]
+    assert find_worst(judge(found.tables, found.claims)) == "inconclusive"

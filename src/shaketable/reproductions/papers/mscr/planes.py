@@ -72,19 +72,21 @@ def measure_separations(asked: Asked) -> Measured:
     from shaketable.separations.separation import separation
 
     published = load_published(asked.name or "mscr-table1")
-    numbers, lacking, notes = [], list(published.rows), []
+    numbers: list[Number] = []
+    lacking, notes = list(published.rows), []
     given = asked.require_data("the set in the plane, CIFAR-10, or a folder that holds both")
     with asked.open_store() as store:
         for data in _list_datasets(Path(given)):
-            row = "2D dataset" if data.d == 2 else "CIFAR-10"
-            is_printed = data.n == PRINTED_SIZES[row]
-            if is_printed and row in lacking:
+            row = _name_in_print(data)
+            if row in lacking:
                 lacking.remove(row)
+            name = row or data.name
+            if any(number.row == name for number in numbers):
+                continue
             found = separation(data, norm=asked.norm, points=False, per_class=False, keep=store)
             notes += [f"{data.name}: {found}"]
             for column, value in (("2r", found.two_r), ("eps_min", found.epsilon_min)):
-                printed = published.get(row, column) if is_printed and asked.norm == "inf" else None
-                name = row if is_printed else data.name
+                printed = published.get(row, column) if row and asked.norm == "inf" else None
                 numbers.append(Number(name, value, printed, column=column))
     if not numbers:
         raise InputError(
@@ -118,6 +120,13 @@ def _list_datasets(path: Path) -> Iterator[Dataset]:
                 data = load(entry)
                 if _is_of_the_paper(data):
                     yield data
+
+
+def _name_in_print(data: Dataset) -> str:
+    """Return what Table 1 calls the data, or nothing, by their size and number of classes."""
+    if (data.d, data.n) == (2, PRINTED_SIZES["2D dataset"]):
+        return "2D dataset"
+    return "CIFAR-10" if (data.n, len(data.classes)) == (PRINTED_SIZES["CIFAR-10"], 10) else ""
 
 
 def _is_of_the_paper(data: Dataset) -> bool:

@@ -12,13 +12,12 @@ import numpy as np
 from shaketable.core.types import FloatArray
 from shaketable.data.bounds import Bounds
 from shaketable.reproductions.claims import Claim, Close, Order, Within
-from shaketable.reproductions.numbers import Number, NumberTable, Ours, Printed
+from shaketable.reproductions.numbers import Number, NumberTable, Printed
 from shaketable.reproductions.papers.images import (
+    OTHER_IMAGES,
     TrainingPlan,
-    in_per_cent,
     load_images,
     name_set,
-    share_of_right,
 )
 from shaketable.reproductions.papers.pieces import run_pieces
 from shaketable.reproductions.published import Published, load_published
@@ -133,7 +132,7 @@ def tabulate_accuracies(matrix: Matrix) -> NumberTable:
     numbers = [
         Number(
             f"test {test}",
-            share_of_right(matrix.find(test, train)),
+            100 * matrix.find(test, train).accuracies,
             matrix.look_up(f"test {test}", f"train {train}"),
             column=f"train {train}",
         )
@@ -147,8 +146,7 @@ def tabulate_mscr(matrix: Matrix) -> NumberTable:
     """Return MSCR by training noise."""
     numbers = []
     for train in SIZES:
-        s = matrix.find("eps_min", train)
-        ours = in_per_cent(s.relative_losses, lambda s=s: s.relative_loss)  # type: ignore[misc]
+        ours = 100 * matrix.find("eps_min", train).relative_losses
         numbers.append(Number(f"train {train}", ours, matrix.look_up("MSCR", f"train {train}")))
     return NumberTable("MSCR", "MSCR", numbers, unit="%", corner="training noise")
 
@@ -161,19 +159,11 @@ def tabulate_gains(matrix: Matrix) -> NumberTable:
         theirs = None
         if printed[0] and printed[1]:
             theirs = Printed(printed[0].value - printed[1].value)
-        gain = subtract_runs(matrix.find(_FIRST, train), matrix.find(_FIRST, _FIRST))
+        noisy, plain = (matrix.find(_FIRST, size).accuracies for size in (train, _FIRST))
+        gain = 100 * (noisy - plain)
         numbers.append(Number(f"train {train}", gain, theirs))
     title = "Clean accuracy minus that of plain training, by run"
     return NumberTable("gain", title, numbers, unit="points", corner="training noise")
-
-
-def subtract_runs(first: Series, second: Series) -> Ours:
-    """Return the first accuracy minus the second, in percentage points, run by run."""
-    from shaketable.metrics import accuracy_difference
-
-    return in_per_cent(
-        first.accuracies - second.accuracies, lambda: accuracy_difference(first, second)
-    )
 
 
 def follow_mscr() -> NumberTable:
@@ -289,7 +279,7 @@ def measure_table(asked: Asked) -> Measured:
         figure=lambda: _draw_matrix(matrix),
         settings=settings,
         unfinished=left,
-        claims=None if matrix.comparable else [_FOLLOWS],
+        claims=None if matrix.comparable else [_FOLLOWS, OTHER_IMAGES],
     )
 
 
@@ -431,5 +421,5 @@ def measure_optima(asked: Asked) -> Measured:
         figure=lambda: _draw_matrix(matrix),
         settings=settings,
         unfinished=left,
-        claims=None if matrix.comparable else _PRINTED_OPTIMA,
+        claims=None if matrix.comparable else [*_PRINTED_OPTIMA, OTHER_IMAGES],
     )

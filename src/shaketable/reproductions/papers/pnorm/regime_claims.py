@@ -34,8 +34,8 @@ SHORT = (
 )
 OWN_NOISE = "Every image has its own noise; in print eight share one draw of magnitudes."
 ONE_RUN = (
-    "One training of every regime, as in print: intervals are over images, of these networks. What "
-    "is compared by run is inconclusive; --runs 5 shows it."
+    "One training of every regime, as in print, shows no spread: what is claimed of networks is "
+    "inconclusive; --runs 5 decides."
 )
 ONE_SET = (
     "Print averages over three networks and both CIFAR sets. Ours is of the data that are given: "

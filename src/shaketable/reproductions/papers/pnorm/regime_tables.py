@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shaketable.core.types import FloatArray
-from shaketable.reproductions.numbers import Number, NumberTable, Ours, Printed, rescale
+from shaketable.reproductions.numbers import Number, NumberTable, Printed
 from shaketable.reproductions.published import load_published
 
 if TYPE_CHECKING:
     from shaketable.evaluation.records import Records
-    from shaketable.findings.regimes.numbers import Measurement
     from shaketable.findings.suite_results import SuiteResult
     from shaketable.statistics.estimate import Estimate
 
@@ -101,15 +100,18 @@ class Study:
 
     def measure(self, network: str, regime: str, metric: str) -> FloatArray:
         """Return a metric of every run, in per cent."""
-        result, compute = self._find(network, regime, metric)
-        return np.array([100 * compute(take_run(result, run)).value for run in self.runs])
+        from shaketable import metrics
 
-    def estimate(self, network: str, regime: str, metric: str) -> Ours:
-        """Return a metric in per cent: one value per run, or of a single run its estimate."""
-        if len(self.runs) > 1:
-            return self.measure(network, regime, metric)
-        result, compute = self._find(network, regime, metric)
-        return rescale(compute(result))
+        computed: Mapping[str, tuple[str, Callable[[SuiteResult], Estimate]]] = {
+            "E_clean": ("mce", measure_clean_error),
+            "mCE": ("mce", metrics.mce),
+            "mCE_xN": ("mce", metrics.mce_xn),
+            "mCE_Lp": ("mce_lp", metrics.mce_lp),
+            "iCE": ("ice", metrics.ice),
+        }
+        suite, compute = computed[metric]
+        result = self.results[network, regime][suite]
+        return np.array([100 * compute(take_run(result, run)).value for run in self.runs])
 
     @cached_property
     def _means(self) -> dict[tuple[str, str], FloatArray]:
@@ -122,44 +124,9 @@ class Study:
             self._means[regime, metric] = np.mean(each, axis=0)
         return self._means[regime, metric]
 
-    def compare(self, first: str, second: str, metric: str) -> Ours:
-        """Return the first regime's mean minus the second's, paired by run; of one, by image."""
-        from shaketable.findings.regimes.numbers import estimate_difference
-
-        if len(self.runs) > 1:
-            return self.average(first, metric) - self.average(second, metric)
-        sides = ([self._count(each, regime, metric) for each in self.networks]
-                 for regime in (first, second))  # fmt: skip
-        found = estimate_difference(*sides)
-        assert found is not None
-        return rescale(found)
-
-    def _count(self, network: str, regime: str, metric: str) -> Measurement:
-        """Return the counts that a metric of a model is computed from."""
-        from shaketable.findings.regimes.numbers import measure_clean, measure_suite
-
-        result, _ = self._find(network, regime, metric)
-        if metric == "E_clean":
-            return measure_clean(result.series[0].on_clean)
-        found = measure_suite(result, metric.lower())
-        assert found is not None
-        return found
-
-    def _find(
-        self, network: str, regime: str, metric: str
-    ) -> tuple[SuiteResult, Callable[[SuiteResult], Estimate]]:
-        from shaketable import metrics
-
-        own = self.results[network, regime]
-        computed: Mapping[str, tuple[str, Callable[[SuiteResult], Estimate]]] = {
-            "E_clean": ("mce", measure_clean_error),
-            "mCE": ("mce", metrics.mce),
-            "mCE_xN": ("mce", metrics.mce_xn),
-            "mCE_Lp": ("mce_lp", metrics.mce_lp),
-            "iCE": ("ice", metrics.ice),
-        }
-        suite, compute = computed[metric]
-        return own[suite], compute
+    def compare(self, first: str, second: str, metric: str) -> FloatArray:
+        """Return the first regime's mean minus the second's, paired by run."""
+        return self.average(first, metric) - self.average(second, metric)
 
 
 def measure_clean_error(result: SuiteResult) -> Estimate:
@@ -191,7 +158,7 @@ def tabulate_metrics(
             for metric in METRICS:
                 place = find_place(network, regime, metric)
                 theirs = None if place is None else printed.get(*place)
-                ours = study.estimate(network, regime, metric)
+                ours = study.measure(network, regime, metric)
                 numbers.append(Number(name_row(study, network, regime), ours, theirs, metric))
     return NumberTable("metrics", "Metrics by training", numbers, unit="%", corner="training")
 
