@@ -109,6 +109,12 @@ def test_too_few_runs_have_no_z(n):
     assert number.score == f"too few runs to judge ({n})"
 
 
+def test_equal_runs_beside_a_number_of_unknown_runs_have_a_normal_z():
+    number = Number("a", np.ones(5), Printed(0.0, 1.96 / 2))
+    assert number.z == pytest.approx(2.0)
+    assert Number("a", np.full(5, np.nan), Printed(0.0, 1.0)).z is None
+
+
 def test_there_is_a_z_only_where_there_is_chance():
     assert Number("a", VALUES).score == ""
     assert Number("a", 1.0, Printed(2.0, 0.1, 5)).score == ""

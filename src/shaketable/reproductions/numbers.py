@@ -196,12 +196,11 @@ class Number:
             return None
         values = np.asarray(self.ours)
         ours, theirs = float(values.var(ddof=1)) / self.runs, self.printed.error**2
-        if ours + theirs == 0:
+        if not ours + theirs > 0:
             return None
-        df = (ours + theirs) ** 2 / (
-            ours**2 / (self.runs - 1)
-            + (theirs**2 / (self.printed.runs - 1) if self.printed.runs > 1 else 0.0)
-        )
+        doubt = ours**2 / (self.runs - 1)
+        doubt += theirs**2 / (self.printed.runs - 1) if self.printed.runs > 1 else 0.0
+        df = (ours + theirs) ** 2 / doubt if doubt else math.inf
         t = (self.value - self.printed.value) / math.sqrt(ours + theirs)
         # the tail is kept where it is small, so that large scores do not become infinite
         tail = float(special.stdtr(df, -abs(t)))

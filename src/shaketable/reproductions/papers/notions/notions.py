@@ -375,7 +375,7 @@ class Dozen:
         most = 100 * max(m.far for m in self.measures.values())
         yield (
             f"at {FAR:g} times eps_min, the genuine accuracy of these models is at most {most:.1f} "
-            "%: failures lie in the cells too, while 1-NN on its own points has none there at any "
+            "%: their failures lie within the cells, where 1-NN on its own points has none, at any "
             "size"
         )
 
