@@ -121,9 +121,11 @@ def name_set(data: Dataset) -> str:
 def take_points(data: Dataset, train: int | None, test: int | None, *, seed: int = 0) -> Dataset:
     """Return so many training points and test points, or all where there are no more.
 
+    Of data without fixed parts, as many points are drawn as both together.
+
     >>> import shaketable as st
-    >>> take_points(st.load("shapes(n=600)"), 100, None).n
-    220
+    >>> take_points(st.load("digits"), 100, 50).n
+    150
     """
     if data.n_train is None:
         both = None if train is None or test is None else train + test
