@@ -156,7 +156,7 @@ _ANALOGUE = (
     forms={
         "fast": Form(
             about=f"{_COUNTS}; {_OURS}, on digits",
-            takes="half a minute; two minutes with --data",
+            takes="half a minute",
             needs="nothing; --data for a part of MNIST",
             claims=[*_ARITHMETIC, *_PROCEDURE],
             deviations=[
