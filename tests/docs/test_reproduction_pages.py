@@ -67,6 +67,7 @@ def test_every_figure_is_small_and_shown():
 def test_new_results_are_taken_with_their_figures(elsewhere, capsys):
     found = elsewhere / "found"
     st.reproduce("pnorm-table6", out=found)
+    st.reproduce("pnorm-table6", out=found, seed=1)
     (found / "strange.json").write_text("{}")
     make_reproductions.main([str(found)])
     taken = json.loads((elsewhere / "pnorm-table6.full.json").read_text())
@@ -74,7 +75,9 @@ def test_new_results_are_taken_with_their_figures(elsewhere, capsys):
     assert {path.name for path in (elsewhere / "pages").glob("*.md")} == PAGES.keys()
     image = elsewhere / "pages" / "images" / "pnorm-table6.full.svg"
     assert image.exists() == ((found / "pnorm-table6.full.svg").stat().st_size <= FIGURE)
-    assert capsys.readouterr().out.startswith("strange.json: not what this version")
+    left = capsys.readouterr().out.splitlines()
+    assert left[0] == "pnorm-table6.full.seed1.json: not of the default choices"
+    assert left[1].startswith("strange.json: not what this version")
 
 
 def test_large_figures_are_left_out(elsewhere, monkeypatch):

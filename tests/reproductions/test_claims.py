@@ -148,14 +148,17 @@ def test_agreement_is_that_no_number_differs_from_print(ours, printed, verdict):
 def test_precision_that_is_not_a_number_is_inconclusive():
     values = np.array([1.0, math.nan, 1.0])
     found = judge(Precise("c", "*"), a=(values, Printed(1.0, 0.5)), b=(np.ones(3), Printed(1, 9)))
-    assert (found.verdict, found.why) == ("inconclusive", "widest of 2: a, inf times print")
+    assert (found.verdict, found.why) == ("inconclusive", "widest of 2: a, of unknown width")
 
 
 def test_one_run_is_inconclusive():
     number = np.array([0.5])
     for claim in (Within("c", "a", 0, 1), Close("c", "a", tolerance=9)):
         found = judge(claim, a=(number, Printed(0.5)))
-        assert (found.verdict, found.why) == ("inconclusive", "a: one run")
+        assert (found.verdict, found.why) == (
+            "inconclusive",
+            "a: a single value, of unknown spread",
+        )
     assert judge(Order("c", ["a", "b"]), a=number, b=number + 1).verdict == "inconclusive"
 
 

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -216,6 +217,23 @@ def test_a_form_for_gpus_needs_one_or_a_device(capsys, monkeypatch, tmp_path):
     message = run_failing(capsys, *words)
     assert "form gpu of pnorm-table5 needs a GPU, and none was found; leave --form out" in message
     assert "needs a GPU" not in run_failing(capsys, *words, "--device", "cpu")
+
+
+def test_torch_is_looked_for_before_anything_is_done(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    for name, each in REPRODUCTIONS.items():
+        for form, about in each.forms.items():
+            if "torch" in about.needs:
+                with pytest.raises(InputError, match="networks need torch, which is not installed"):
+                    st.reproduce(name, form=form)
+
+
+def test_other_choices_have_other_files(throw_away):
+    throw_away()
+    for options in ({}, {"norm": 2}, {"seed": 1}, {"runs": 3, "draws": "independent"}):
+        st.reproduce(NAME, out="d", **options)
+    ends = ["", ".l2", ".seed1", ".independent.runs3"]
+    assert {p.name for p in Path("d").glob("*.json")} == {f"{NAME}.full{e}.json" for e in ends}
 
 
 def test_an_interruption_says_what_is_kept(tmp_path):

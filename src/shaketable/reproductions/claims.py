@@ -158,7 +158,8 @@ class Precise:
             if ratio >= widest:
                 widest, name = ratio, each
         verdict: Verdict = "holds" if count and widest <= self.times else "inconclusive"
-        why = f"widest of {count}: {name}, {widest:.2f} times print" if count else "none is known"
+        times = f"{widest:.2f} times print" if math.isfinite(widest) else "of unknown width"
+        why = f"widest of {count}: {name}, {times}" if count else "none is known"
         lacking = _find_lacking(numbers, self.numbers)
         if lacking and verdict == "holds":
             return Judgement(self.text, "inconclusive", lacking)
@@ -259,7 +260,7 @@ class _Part:
     def describe(self, confidence: float) -> str:
         """Name and value, with the interval that decides."""
         if self.value is None:
-            return f"{self.name}: one run"
+            return f"{self.name}: a single value, of unknown spread"
         if isinstance(self.value, Estimate):
             low, high = self._limit(confidence)
             sure = "" if confidence == _USUAL else f" at {_format_confidence(confidence)}"

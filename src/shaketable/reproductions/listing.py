@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
@@ -112,8 +113,9 @@ def show_reproductions() -> list[Block]:
     for each, about in zip(list_in_order(), list_reproductions().values(), strict=True):
         for i, (form_name, form) in enumerate(about["forms"].items()):
             first = "" if i else each.name
-            needs = form["needs"] or "nothing"
-            row = (first, form_name, needs, form["takes"], _show_last(form["measured"]))
+            needs = form["needs"].replace(" by --data", "") or "nothing"
+            takes = re.split("[,;]", form["takes"])[0].removesuffix(" on two cores")
+            row = (first, form_name, needs, takes, _show_last(form["measured"]))
             rows.setdefault(each.paper, []).append(row)
     columns = tuple(map(Column, ("name", "form", "needs", "takes", "last measured")))
     tables = (Table(paper, columns, own, limit=len(own)) for paper, own in rows.items())
@@ -123,5 +125,5 @@ def show_reproductions() -> list[Block]:
 def _show_last(found: MeasuredJson | None) -> Entry | str:
     if found is None:
         return "not yet"
-    note = f"{found['claims']}, {found['time']}, {found['date']}"
+    note = f"{found['claims'].removesuffix(' hold')}, {found['time']}"
     return Entry(found["verdict"], note, tone=TONES[found["verdict"]])

@@ -104,8 +104,7 @@ def reproduce(
     for option, value in given.items():
         if value and option not in reproduction.takes:
             raise InputError(f"{name} takes no {either(f'--{option}', f'{option}=')}; leave it out")
-    if device is None and "GPU" in reproduction.forms[chosen].needs:
-        _require_gpu(name, chosen)
+    _check_needs(name, chosen, reproduction.forms[chosen].needs, device)
     if out is not None:
         make_folder(out, "out")
     asked = Asked(
@@ -134,17 +133,35 @@ def reproduce(
         "Machine": describe_machine(),
         "Versions": ", ".join(f"{n} {v}" for n, v in list_installed_versions().items()),
     }
-    found = Reproduced(reproduction, chosen, measured, settings)
+    found = Reproduced(reproduction, chosen, measured, settings, name_choices(options))
     if out is not None:
         found.write(out)
     return found
 
 
-def _require_gpu(name: str, form: str) -> None:
-    """Raise an `InputError` if there is no GPU; without one, most forms that need it take weeks."""
+def name_choices(options: ReproduceOptions) -> str:
+    """Return what was chosen other than by default, for the names of files.
+
+    >>> name_choices(ReproduceOptions()), name_choices(ReproduceOptions(norm="2", runs=3))
+    ('', '.l2.runs3')
+    """
+    chosen = {
+        f"l{options.norm}": options.norm != "inf",
+        options.draws: options.draws != "shared",
+        f"runs{options.runs}": options.runs is not None,
+        f"seed{options.seed}": options.seed != 0,
+    }
+    return "".join(f".{name}" for name, is_so in chosen.items() if is_so)
+
+
+def _check_needs(name: str, form: str, needs: str, device: str | None) -> None:
+    """Raise an `InputError` if torch or a GPU are needed and lacking, before anything is done."""
     from shaketable.models.networks.registry import import_torch
 
-    if not import_torch().cuda.is_available():
+    if "torch" not in needs:
+        return
+    torch = import_torch()
+    if "GPU" in needs and device is None and not torch.cuda.is_available():
         raise InputError(
             f"form {form} of {name} needs a GPU, and none was found; leave "
             f"{either('--form', 'form=')} out, or name a device by {either('--device', 'device=')}"

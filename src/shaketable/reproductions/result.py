@@ -78,6 +78,8 @@ class Reproduced(Displayed):
     measured: Measured
     settings: Mapping[str, str]
     """How it was measured, on what, and when."""
+    choices: str = ""
+    """What was chosen other than by default, in names of files: ``.l2.seed1``."""
 
     @property
     def form(self) -> Form:
@@ -278,7 +280,10 @@ class Reproduced(Displayed):
         return [page_path, json_path, *figures]
 
     def list_files(self, folder: str | Path) -> list[Path]:
-        """Return the paths of the page, JSON and figure, if it has one, by name and form.
+        """Return the paths of the page, JSON and figure, if it has one.
+
+        They are named by the reproduction, its form, and what was chosen other than by default, so
+        that other choices have other files.
 
         Parameters
         ----------
@@ -297,7 +302,7 @@ class Reproduced(Displayed):
         ['pnorm-table6.full.html', 'pnorm-table6.full.json']
         """
         kinds = ["html", "json", *(["svg"] if self.measured.figure is not None else [])]
-        stem = f"{self.reproduction.name}.{self.form_name}"
+        stem = f"{self.reproduction.name}.{self.form_name}{self.choices}"
         return [Path(folder) / f"{stem}.{kind}" for kind in kinds]
 
 

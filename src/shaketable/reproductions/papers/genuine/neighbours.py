@@ -157,7 +157,7 @@ _ANALOGUE = (
         "fast": Form(
             about=f"{_COUNTS}; {_OURS}, on digits",
             takes="half a minute",
-            needs="nothing; --data for a part of MNIST",
+            needs="torch; --data for a part of MNIST",
             claims=[*_ARITHMETIC, *_PROCEDURE],
             deviations=[
                 _ANALOGUE,
@@ -169,7 +169,7 @@ _ANALOGUE = (
         "gpu": Form(
             about=f"{_COUNTS}; {_OURS}, on MNIST",
             takes="minutes on a large GPU",
-            needs="MNIST by --data, and a GPU",
+            needs="MNIST by --data; torch; a GPU",
             claims=[*_ARITHMETIC, *_PROCEDURE],
             deviations=[_ANALOGUE, "Networks are residual, smaller than the paper's."],
         ),
@@ -205,7 +205,7 @@ def measure_table1(asked: Asked) -> Measured:
         "fast": Form(
             about=f"{_OURS}, on small images",
             takes="half a minute; six minutes with --data",
-            needs="nothing; --data for a part of CIFAR-10",
+            needs="torch; --data for a part of CIFAR-10",
             claims=_PROCEDURE,
             deviations=[
                 _ANALOGUE,
@@ -218,7 +218,7 @@ def measure_table1(asked: Asked) -> Measured:
         "gpu": Form(
             about=f"{_OURS}, on CIFAR-10",
             takes="minutes on a large GPU",
-            needs="CIFAR-10 by --data, and a GPU",
+            needs="CIFAR-10 by --data; torch; a GPU",
             claims=_PROCEDURE,
             deviations=[
                 _ANALOGUE,
@@ -447,7 +447,7 @@ _UNKNOWN = (
         "fast": Form(
             about=f"{_PART} test images, all training images",
             takes="half a minute",
-            needs="CIFAR-10 or MNIST by --data, or a folder that holds both",
+            needs="CIFAR-10, MNIST, or both in a folder",
             claims=[c for n in _NAMES.values() for c in _claim_table3(n, part=True)],
             deviations=[
                 f"{_PART} of 10,000 test images: accuracies are known to 0.06.",
@@ -458,7 +458,7 @@ _UNKNOWN = (
         "full": Form(
             about="all 10,000 test images",
             takes="a minute",
-            needs="CIFAR-10 or MNIST by --data, or a folder that holds both",
+            needs="CIFAR-10, MNIST, or both in a folder",
             claims=[c for n in _NAMES.values() for c in _claim_table3(n, part=False)],
             deviations=[_FRACTIONS, _FEWER, _UNKNOWN],
         ),

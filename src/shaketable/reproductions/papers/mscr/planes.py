@@ -59,7 +59,7 @@ DEVIATIONS = (
         "full": Form(
             about="exact search over training and test part together",
             takes="seconds",
-            needs=f"{DATA_2D}, and CIFAR-10; a file of one, or a folder that holds both",
+            needs=f"{DATA_2D}, CIFAR-10, or both in a folder",
             claims=[
                 Close("2r and eps_min of the data in the plane are as printed", "size: 2D*"),
                 Close("2r and eps_min of CIFAR-10 are as printed", "size: CIFAR*"),
@@ -369,7 +369,7 @@ def describe(found: GroupedHits) -> dict[str, Any]:
         "Data": f"{plan.data.name}, {plan.data.n} points",
         "Noise": f"{norm_title(plan.p)}, {plan.draws}, k = {plan.k}",
         "Model": "random forest of 100 trees, those of scikit-learn",
-        "Runs": f"{found.groups} groups of {RUNS_EACH}",
+        "Runs": f"{found.groups} group{'s' * (found.groups != 1)} of {RUNS_EACH}",
     }
     if found.read:
         settings["Runs"] += f"; {found.read} runs were done by an earlier call"

@@ -120,7 +120,7 @@ _DEVIATIONS = [
         "fast": Form(
             about=f"12 models, {BUDGET.train} points to train on and {BUDGET.test} to test",
             takes="five minutes of processor time",
-            needs="the extra torch",
+            needs="torch",
             claims=_CLAIMS,
             deviations=_DEVIATIONS,
         ),

@@ -43,7 +43,7 @@ _CONCENTRATED = 10  # up to which powers of normal values have a mean that most 
             about="volumes in closed form",
             takes="a second",
             claims=[
-                Close("every ratio rounds to the printed one", "ratio: *"),
+                Close("every ratio rounds to the printed one, of the right column", "ratio: *"),
             ],
         ),
     },

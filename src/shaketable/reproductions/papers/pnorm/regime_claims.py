@@ -12,8 +12,8 @@ from shaketable.reproductions.registry import Form, FormName
 SETS = ("C1", "C2", "C3")
 """Sets of p-norm noise."""
 
-CIFAR = "CIFAR-10 or -100 by --data"
-TINY = "CIFAR or Tiny ImageNet by --data"
+CIFAR = "CIFAR-10 or -100 by --data; torch"
+TINY = "CIFAR or Tiny ImageNet by --data; torch"
 SHARED = "the study that all names of this paper share"
 FAST_ABOUT = f"ResNet-9 of width 4, 6 epochs of 20 000 images, 11 regimes, 5 runs: {SHARED}"
 GPU_ABOUT = f"ResNet-9, 10 epochs, 23 regimes, 5 runs: {SHARED}"

@@ -107,7 +107,7 @@ _SETS = (
             about="arithmetic on the printed rows; and nine small networks per run, on a part of "
             "the images",
             takes="7 minutes on two cores",
-            needs="CIFAR-10; drawings without",
+            needs="torch; CIFAR-10 by --data, else drawings",
             claims=[*ARITHMETIC, *_LEARNED, _STEADIER],
             deviations=[
                 _NETWORK,
@@ -122,7 +122,7 @@ _SETS = (
             about="arithmetic on the printed rows; and nine networks of the recipe "
             f"{RECIPE} per run, on all images",
             takes="5 minutes per run on a large GPU, in pieces by --minutes",
-            needs="CIFAR-10, a GPU",
+            needs="CIFAR-10 by --data; torch; a GPU",
             claims=[*ARITHMETIC, *_LEARNED, _STEADIER, *_LOWEST],
             deviations=[
                 _NETWORK,
@@ -142,9 +142,6 @@ _SETS = (
 )
 def measure_training(asked: Asked) -> Measured:
     """Check the arithmetic of Table III, and train networks on its nine training sets."""
-    from shaketable.models.networks.registry import import_torch
-
-    import_torch()
     from shaketable.findings.figures.scores import find_variation  # slow to load
     from shaketable.training.trained import UntrainedNetwork
 
