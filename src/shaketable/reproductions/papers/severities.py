@@ -233,7 +233,7 @@ def _compare(profile: str, seed: int) -> _Found:
     forms={
         "full": Form(
             about="images of 32, 64 and 224 pixels, corrupted by ours and by the authors' code",
-            takes="10 seconds on one core",
+            takes="half a minute",
             claims=[
                 Within(
                     "images of the 8 without randomness are equal bit by bit",

@@ -420,7 +420,7 @@ def _draw_arrows(study: Study, pairs: Sequence[tuple[str, str]]) -> Chart:
     forms={
         "fast": Form(
             about="ResNet-9 of width 4, 6 epochs of 20 000 images, 4 regimes, 5 runs",
-            takes="6 minutes on two cores",
+            takes="8 minutes on two cores",
             needs=CIFAR,
             claims=FLAT,
             deviations=[
