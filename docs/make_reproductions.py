@@ -68,6 +68,11 @@ Forms: `fast` needs two cores and minutes, `gpu` minutes on a large GPU, `full` 
 the paper. Numbers that the papers got wrong are corrected before they are compared; they are among
 the [errata](../errata/index.md). `shaketable list published` has the printed tables.
 
+Names of one study share it: the first takes its time, the others seconds.
+
+The same command with the same seed makes the same numbers. On another kind of processor sums are
+rounded otherwise, so networks that are trained there differ a little, and so do answers at ties.
+
 Paths in commands are those of files that are not part of the package: the points in the plane come
 with the code of Siedel et al. (2022), CIFAR-10 and MNIST are public.
 """
