@@ -51,8 +51,8 @@ pnorm-table6: 1 of 1 claims hold
 ```
 
 `shaketable reproduce` lists all names with what they need; with a name it makes the numbers again,
-prints them beside print, and writes a page, JSON and the figure. Whatever takes more than seconds
-goes on when an interrupted command is run again. Exit code 0: all claims hold; 1: one fails; 3: one
+prints them beside print, and writes a page, JSON and the figure. Whatever takes minutes goes on
+when an interrupted command is run again. Exit code 0: all claims hold; 1: one fails; 3: one
 is inconclusive, or some of the data or runs are lacking. One run decides nothing.
 
 For every form, the code declares **claims**, and what differs from the paper and why. The interval
