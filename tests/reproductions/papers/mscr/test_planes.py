@@ -140,7 +140,7 @@ def test_other_data_and_norms_are_not_compared_with_print(monkeypatch, tmp_path)
     part = st.reproduce("mscr-table2", data="bands(n=62)", minutes=0, **options | {"out": None})
     assert part.exit_code == 3
     assert "0 of 50 runs are done" in part.json()["unfinished"]
-    assert (tmp_path / "mscr-table2.full.svg").exists()
+    assert (tmp_path / "mscr-table2.full.l2.runs2.svg").exists()
 
 
 NAMES = ("accuracy: test eps_min", "mscr: MSCR")
@@ -281,7 +281,7 @@ def test_copies_of_every_point(monkeypatch, tmp_path):
     ]
     gain = numbers["accuracy: k = 1"].ours - numbers["accuracy: k = 10"].ours
     assert np.allclose(numbers["gain: k = 1"].ours, gain)
-    assert (tmp_path / "mscr-fig4.fast.svg").exists()
+    assert (tmp_path / "mscr-fig4.fast.runs5.svg").exists()
     few = st.reproduce("mscr-fig4", data="bands(n=62)", runs=2, n_jobs=1)
     assert "spread: k = 1" not in few.numbers.by_name
 
