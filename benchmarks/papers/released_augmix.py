@@ -8,26 +8,17 @@ minus the original's, paired by run, with its interval. The same call goes on wi
 """
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 import shaketable as st
 from shaketable.reproductions.numbers import mean_over_runs
-from shaketable.reproductions.papers.images import TrainingPlan
 from shaketable.reproductions.papers.pnorm.regime_tables import METRICS
-from shaketable.reproductions.papers.pnorm.regimes import carry_out
+from shaketable.reproductions.papers.pnorm.regimes import PLANS, carry_out
 from shaketable.reproductions.registry import Asked
 from shaketable.reproductions.reproduce import describe_machine
 
-PLAN = TrainingPlan(
-    recipe="fast",
-    network="resnet9(width=8)",
-    epochs=12,
-    batch=64,
-    rate=0.15,
-    training_images=20_000,
-    test_images=500,
-    runs=6,
-)
+PLAN = replace(PLANS["fast"].training[0], network="resnet9(width=8)", epochs=12, runs=6)
 RELEASED, ORIGINAL = "AM+C2", "augmix+C2"
 
 

@@ -177,6 +177,7 @@ REPRODUCTIONS: Registry[Reproduction] = Registry(
             "pnorm.gallery",
             "pnorm.balls",
             "genuine.worst_cases",
+            "genuine.agreements",
             "genuine.neighbours",
             "twofactor.factors",
             "twofactor.factor_scores",

@@ -209,9 +209,6 @@ def _train_noisy_forest(data: Dataset, setting: Setting) -> Any:
 
 
 def _train_network(data: Dataset, setting: Setting, regime: str) -> Any:
-    from shaketable.models.networks.registry import import_torch
-
-    import_torch()
     from shaketable.training.trained import train
 
     trained = train(
